@@ -1,0 +1,41 @@
+"""``roofctl demo``: the main job on a capture that comes with roofctl."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from roofctl.cli.common import say, say_notes, talk_options
+
+
+@click.command()
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path(), metavar="FOLDER", help="Where to write pictures."
+)
+@talk_options
+def demo(output: Path) -> None:
+    """Show what roofctl does: table and pictures of a real capture from an NVIDIA H200.
+
+    Twelve kernels of known traffic under ncu 2025.3.1. Writes roofctl-demo.png and roofctl-demo.svg,
+    replacing earlier ones.
+
+    \b
+    Example:
+      roofctl demo
+    """
+    from roofctl.cli.plot import draw
+    from roofctl.cli.report import print_table
+    from roofctl.errors import InputError
+    from roofctl.resources import demo_files
+    from roofctl.study import Request, study
+
+    if not output.is_dir():
+        raise InputError(f"the folder {output} does not exist", hint="create it, or choose another with -o")
+    answer = study(Request(inputs=demo_files()))
+    print_table(answer)
+    say_notes(answer.notes)
+    options: dict[str, Any] = {"title": "Twelve kernels of known traffic", "levels": ("l2", "hbm")}
+    draw(answer, "multi", options, [output / "roofctl-demo.png", output / "roofctl-demo.svg"])
+    say("The capture: " + " ".join(str(path) for path in demo_files()))

@@ -1,0 +1,184 @@
+"""``roofctl plot``: the picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roofctl.cli.common import input_options, request_of, say, say_notes, talk_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roofctl.plots.style import PlotOptions
+    from roofctl.roofline import KernelPoints
+    from roofctl.study import Study
+
+
+@click.command()
+@input_options
+@click.option(
+    "--mode",
+    type=click.Choice(["hierarchical", "multi"]),
+    help="One kernel on all levels, or many kernels; default: by the number of kernels.",
+)
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    type=click.Choice(["l1", "l2", "hbm"]),
+    help="Level to draw, repeatable; default: all (hierarchical), hbm (multi).",
+)
+@click.option("--label", "labels", multiple=True, metavar="KERNEL=TEXT", help="Name a kernel in the picture.")
+@click.option("--color", "colors", multiple=True, metavar="KERNEL=COLOR", help="Color of a kernel.")
+@click.option("--marker", "markers", multiple=True, metavar="KERNEL=MARKER", help="Marker of a kernel, such as s or ^.")
+@click.option("--title", help="Title of the picture.")
+@click.option("--style", type=click.Path(path_type=Path), metavar="FILE.yaml", help="All of these, from a file.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="A .png, .svg or .pdf file.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@talk_options
+def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> None:
+    """Draw the instruction roofline of one kernel or of many.
+
+    Points are warp instructions per second against warp instructions per 32-byte transaction
+    at L1, L2 and HBM. Without -o the picture is named after the first INPUT.
+
+    \b
+    Example:
+      roofctl plot capture.csv --kernel triad -o triad.svg
+      roofctl plot capture.csv --mode multi --level l2 --level hbm --top 10
+    """
+    from roofctl.study import study
+
+    inputs: tuple[Path, ...] = tuple(options["inputs"])
+    target = checked_target(output or Path(f"{inputs[0].stem}-roofline.png"), force=force)
+    answer = study(request_of(options))
+    if answer.question:
+        raise answer.question
+    say_notes(answer.notes)
+    draw(answer, mode, options, (target,))
+
+
+def checked_target(path: Path, *, force: bool) -> Path:
+    """``path``, refused before any work when it cannot be written there or would replace a file unasked."""
+    from roofctl.errors import InputError
+    from roofctl.plots.figure import check_suffix
+
+    check_suffix(path)
+    if path.exists() and not force:
+        raise InputError(f"{path} exists", hint="choose another name with -o, or replace it with --force")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist", hint="create it, or choose another with -o")
+    return path
+
+
+def draw(answer: Study, mode: str | None, options: dict[str, Any], targets: Sequence[Path]) -> None:
+    """Draw ``answer`` once and write it to every target; says what was written."""
+    from roofctl.plots import figure
+
+    kernels = answer.analysis.kernels
+    mode = mode or ("hierarchical" if len(kernels) == 1 else "multi")
+    if mode == "hierarchical":
+        kernels = _one_kernel(kernels)
+    levels = options.get("levels") or (("l1", "l2", "hbm") if mode == "hierarchical" else ("hbm",))
+    _check_drawable(kernels, levels)
+    style = plot_options(answer, tuple(dict.fromkeys(levels)), options)
+    make = figure.hierarchical if mode == "hierarchical" else figure.multi
+    picture = make(answer.rooflines, kernels, style)
+    for target in targets:
+        figure.save(picture, target)
+        say(f"Wrote {target}")
+
+
+def _one_kernel(kernels: Sequence[KernelPoints]) -> tuple[KernelPoints, ...]:
+    """The kernel of a hierarchical picture: the longest of those that have points."""
+    drawable = [kernel for kernel in kernels if kernel.points] or list(kernels)
+    chosen = drawable[0]
+    if len(kernels) > 1:
+        share = "" if chosen.time_share is None else f" ({chosen.time_share:.0%} of the time)"
+        say(f"note: {len(kernels)} kernels; drawing the longest, {chosen.short_name}{share}; choose with --kernel")
+    return (chosen,)
+
+
+def _check_drawable(kernels: Sequence[KernelPoints], levels: Sequence[str]) -> None:
+    """Raise InputError when the picture would hold no point: an empty plot helps nobody."""
+    from roofctl.errors import InputError
+
+    if any(kernel.point(level) for kernel in kernels for level in levels):
+        return
+    elsewhere = sorted({point.level for kernel in kernels for point in kernel.points})
+    if elsewhere:
+        raise InputError(
+            f"no kernel has a point at {', '.join(levels)}", hint=f"choose among --level {' | '.join(elsewhere)}"
+        )
+    reasons = {f"{level}: {why}" for kernel in kernels for level, why in kernel.missing.items()}
+    raise InputError(
+        f"there is no point to draw ({'; '.join(sorted(reasons)) or 'no counters'})",
+        hint="capture instructions, traffic and time: roofctl quantities --set instruction lists the counters",
+    )
+
+
+def plot_options(answer: Study, levels: tuple[str, ...], options: dict[str, Any]) -> PlotOptions:
+    """Style from --style, then from the options on the command line, which win."""
+    from dataclasses import replace
+
+    from roofctl.plots.style import PlotOptions, load_style
+
+    base = PlotOptions(levels=levels, subtitle=subtitle(answer))
+    if options.get("style"):
+        base = load_style(options["style"], base)
+    chosen = {
+        attribute: _pairs(options.get(name) or (), f"--{attribute}")
+        for attribute, name in (("label", "labels"), ("color", "colors"), ("marker", "markers"))
+    }
+    styled = _restyle(base, chosen, answer.analysis.kernels)
+    return replace(styled, title=options["title"]) if options.get("title") else styled
+
+
+def _pairs(entries: Sequence[str], option: str) -> dict[str, str]:
+    """``KERNEL=VALUE`` entries; the last ``=`` parts them, since kernel names may hold one."""
+    from roofctl.errors import InputError
+
+    pairs = {}
+    for entry in entries:
+        kernel, equals, value = entry.rpartition("=")
+        if not equals or not kernel or not value:
+            raise InputError(f"{option} {entry!r} is not KERNEL=VALUE", hint=f"write it as {option} triad=…")
+        pairs[kernel] = value
+    return pairs
+
+
+def _restyle(base: PlotOptions, chosen: dict[str, dict[str, str]], kernels: Sequence[KernelPoints]) -> PlotOptions:
+    from dataclasses import replace
+
+    from roofctl.errors import InputError
+    from roofctl.names import base_name
+    from roofctl.plots.style import KernelStyle, check_kernel_style
+
+    styles = dict(base.kernels)
+    for attribute, pairs in chosen.items():
+        for name, value in pairs.items():
+            check_kernel_style(attribute, value)
+            named = [k for k in kernels if name in (k.kernel, k.short_name, base_name(k.kernel))]
+            if not named:
+                known = ", ".join(kernel.short_name for kernel in kernels[:8])
+                raise InputError(f"--{attribute} names {name!r}, which is not drawn", hint=f"kernels: {known}")
+            for kernel in named:
+                style = styles.get(kernel.kernel) or styles.get(kernel.short_name) or KernelStyle()
+                styles[kernel.kernel] = replace(style, **{attribute: value})
+    return replace(base, kernels=styles)
+
+
+def subtitle(answer: Study) -> str:
+    """GPU, SM clock and basis of the ceilings, for the line under the title."""
+    from roofctl.units import prefixed
+
+    name = next(iter(answer.device.names), None) or answer.rooflines[0].gpu
+    clock = answer.rooflines[0].peak.clock
+    words = [name]
+    if clock:
+        words.append(f"SM {prefixed(clock.hz, 'Hz')} {clock.origin}")
+    words.append(" and ".join(dict.fromkeys(r.basis for r in answer.rooflines)) + " ceilings")
+    return " · ".join(words)

@@ -1,0 +1,74 @@
+"""``roofctl report``: the table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from roofctl.cli.common import input_options, request_of, say, say_notes, talk_options, terminal_width, use_color
+
+
+@click.command()
+@input_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv", "md"]),
+    default="table",
+    show_default=True,
+    help="Output form.",
+)
+@talk_options
+def report(form: str, **options: Any) -> None:
+    """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
+
+    INPUT is what a profiler printed: ncu --csv (raw or details page, summary) or nvprof --csv.
+    Files that complete each other (nvprof's metrics, events and timing) are joined by kernel.
+    Intensity is warp instructions per 32-byte transaction. Data goes to stdout, all else to stderr.
+
+    \b
+    Example:
+      roofctl report metrics.csv timing.csv events.csv --profile v100s
+      roofctl report capture.csv --top 20 --format json > report.json
+    """
+    from roofctl import report as reports
+    from roofctl.study import study
+
+    answer = study(request_of(options))
+    rows = answer.analysis.rows
+    if form == "json":
+        sources = [str(path) for path in options["inputs"]]
+        click.echo(json.dumps(reports.document(answer, sources), indent=2, ensure_ascii=False, allow_nan=False))
+    elif form == "csv":
+        click.echo(reports.to_csv(rows), nl=False)
+    elif form == "md":
+        click.echo(reports.to_markdown(rows), nl=False)
+    else:
+        print_table(answer)
+    say_notes(answer.notes)
+    if answer.question:
+        say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
+
+
+def print_table(answer: Any) -> None:
+    """The kernel table on stdout, and on stderr which ceilings it judges by."""
+    from roofctl import report as reports
+    from roofctl.plots.terminal import table
+
+    rows = [reports.cells(row) for row in answer.analysis.rows]
+    click.echo(table(reports.HEADINGS, rows, width=terminal_width(), color=use_color(sys.stdout)))
+    if answer.rooflines:
+        say(describe_ceilings(answer))
+
+
+def describe_ceilings(answer: Any) -> str:
+    """One line: GPU, basis and clock of the ceilings."""
+    from roofctl.units import prefixed
+
+    roofline = answer.rooflines[0]
+    clock = roofline.peak.clock
+    at = f", SM clock {prefixed(clock.hz, 'Hz')} ({clock.origin})" if clock else ""
+    return f"ceilings: {roofline.gpu}, {roofline.basis}{at}"

@@ -1,0 +1,240 @@
+"""The frame contract: one row per launch (or per summary of launches), one column per quantity.
+
+Readers hand over *parts*: frames whose columns are counters in SI base units. ``evaluate``
+turns counters into quantities as the catalogue says. A value that is missing stays
+missing (``pd.NA``); nothing is 0 by default.
+
+Columns of a part's frame:
+
+========================  =========================================================
+``kernel``                full demangled name, the identity
+``process``               process that launched it, or None
+``block``, ``grid``       launch shape as ``(x, y, z)``, or None
+``device``                device name as the driver says it, or None
+``compute_capability``    such as ``9.0``, or None
+``launches``              launches that the row stands for (1, or a summary's count)
+``is_summary``            whether the row is a summary
+counters                  Int64 while whole, else Float64; mean per launch
+``min:X`` ``max:X``       a summary's smallest and largest value of counter X
+``total:X``               a summary's sum of counter X
+========================  =========================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from roofctl.errors import InputError
+from roofctl.quantities import Catalogue, Quantity, Recipe, catalogue
+
+IDENTITY: Final = ("kernel", "process", "block", "grid", "device", "compute_capability")
+
+SECTION_OF_TIME: Final = ("seconds", "sm_clock_hz")
+"""Quantities that must come from one run together: a time belongs to its clock."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something the user should know: a ``warning``, or a ``detail`` shown only with -v."""
+
+    text: str
+    warning: bool = False
+    detail: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """Counters of one profiler run as one file holds them; ``names`` are all counters that had a value."""
+
+    frame: pd.DataFrame
+    source: str
+    names: frozenset[str]
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A part with its quantities.
+
+    ``frame`` has the identity columns, ``launches``, ``is_summary`` and one column per
+    quantity that could be made (``seconds_min``, ``seconds_max``, ``seconds_total`` too,
+    where a summary gives them). ``caveats`` and ``missing`` are texts per quantity.
+    ``patched``: some counter of this part runs with patched instructions, so its time is suspect.
+    """
+
+    frame: pd.DataFrame
+    source: str
+    caveats: Mapping[str, str]
+    missing: Mapping[str, str]
+    patched: bool
+    others: bool
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Quantities that this part has, in the catalogue's order."""
+        return tuple(name for name in catalogue().quantities if name in self.frame.columns)
+
+
+def check_frame(frame: pd.DataFrame) -> None:
+    """Raise InputError when a frame breaks the contract above (a reader's fault, named)."""
+    lacking = [name for name in (*IDENTITY, "launches", "is_summary") if name not in frame.columns]
+    if lacking:
+        raise InputError(f"the frame lacks {', '.join(lacking)}", hint="this is a fault of roofctl's reader: report it")
+    if frame["kernel"].isna().any() or (frame["launches"] < 1).any():
+        raise InputError("a row has no kernel name or no launches", hint="the file may be damaged: capture again")
+
+
+def evaluate(part: Part, chip: str | None) -> Evaluated:
+    """Quantities of a part, on a chip (None when unknown), by the best recipe that its counters allow.
+
+    The first recipe without a caveat wins, else the first that can be made. Raises
+    InputError when the frame breaks its contract.
+    """
+    check_frame(part.frame)
+    known = catalogue()
+    columns: dict[str, pd.Series] = {}
+    caveats: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    patched = any(known.patched(name) for name in part.names)
+    for quantity in known.quantities.values():
+        made = _from_counters(part.frame, quantity, chip, patched=patched) or _from_quantities(columns, caveats, quantity)
+        if made is None:
+            missing[quantity.name] = why_missing(quantity, chip, part.names, part.frame)
+            continue
+        values, caveat = made
+        columns[quantity.name] = values
+        if caveat:
+            caveats[quantity.name] = caveat
+    columns.update(_spread(part.frame, known.quantities["seconds"], columns))
+    fixed = part.frame[[*IDENTITY, "launches", "is_summary"]]
+    return Evaluated(
+        frame=pd.concat([fixed, pd.DataFrame(columns, index=fixed.index)], axis=1),
+        source=part.source,
+        caveats=caveats,
+        missing=missing,
+        patched=patched,
+        others=bool(part.names - _counters_of(known, SECTION_OF_TIME)),
+    )
+
+
+def _counters_of(known: Catalogue, names: Sequence[str]) -> frozenset[str]:
+    return frozenset(c for name in names for recipe in known.quantities[name].recipes for c in recipe.counters)
+
+
+def _has(frame: pd.DataFrame, counter: str) -> bool:
+    return counter in frame.columns and bool(frame[counter].notna().any())
+
+
+def _from_counters(
+    frame: pd.DataFrame, quantity: Quantity, chip: str | None, *, patched: bool
+) -> tuple[pd.Series, str] | None:
+    possible = [r for r in quantity.recipes if all(_has(frame, counter) for counter in r.counters)]
+    if not possible:
+        return None
+    recipe = next((r for r in possible if not r.caveat(chip, patched=patched)), possible[0])
+    return _apply(frame, recipe), recipe.caveat(chip, patched=patched)
+
+
+def _apply(frame: pd.DataFrame, recipe: Recipe) -> pd.Series:
+    first, *rest = recipe.counters
+    if recipe.operation == "quotient":
+        return frame[first].astype("Float64") / frame[rest[0]].astype("Float64")
+    if recipe.operation == "product":
+        return (frame[first].astype("Float64") * frame[rest[0]].astype("Float64")).round()
+    weights = dict(recipe.counters)
+    weights.update({name: weight for name, weight in recipe.optional.items() if _has(frame, name)})
+    total = weighted_sum({name: frame[name] for name in weights}, weights)
+    return total if recipe.divisor == 1 else divide_exactly(total, recipe.divisor)
+
+
+def weighted_sum(columns: Mapping[str, pd.Series], weights: Mapping[str, int]) -> pd.Series:
+    """Row by row: sum of weight x value; missing where any value is missing. Whole numbers stay Int64."""
+    terms = [columns[name] * weight for name, weight in weights.items()]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def divide_exactly(values: pd.Series, divisor: int) -> pd.Series:
+    """``values / divisor``, as Int64 when every one is whole and divisible."""
+    if values.dtype == "Int64" and bool((values.dropna() % divisor == 0).all()):
+        return values // divisor
+    return values.astype("Float64") / divisor
+
+
+def _from_quantities(
+    columns: Mapping[str, pd.Series], caveats: Mapping[str, str], quantity: Quantity
+) -> tuple[pd.Series, str] | None:
+    candidates: list[tuple[pd.Series, str]] = []
+    for composition in quantity.compositions:
+        if not all(name in columns for name in composition.quantities):
+            continue
+        inherited = [caveats[name] for name in composition.quantities if name in caveats]
+        caveat = "; ".join(text for text in (composition.caveat, *inherited) if text)
+        candidates.append((weighted_sum(columns, composition.quantities), caveat))
+    return next((c for c in candidates if not c[1]), candidates[0] if candidates else None)
+
+
+def _spread(frame: pd.DataFrame, seconds: Quantity, columns: Mapping[str, pd.Series]) -> dict[str, pd.Series]:
+    """Smallest, largest and total time of summary rows, where the time is a single counter."""
+    if "seconds" not in columns:
+        return {}
+    for recipe in seconds.recipes:
+        counter = next(iter(recipe.counters))
+        if recipe.operation == "sum" and f"min:{counter}" in frame.columns and _has(frame, counter):
+            low, high = (frame[f"{end}:{counter}"].astype("Float64") for end in ("min", "max"))
+            # Each column of a summary may have its own unit; where they do not fit each other, none is trusted.
+            ordered = (low <= columns["seconds"]) & (columns["seconds"] <= high)
+            spread = {"seconds_min": low.where(ordered), "seconds_max": high.where(ordered)}
+            if f"total:{counter}" in frame.columns:
+                spread["seconds_total"] = frame[f"total:{counter}"].astype("Float64")
+            return spread
+    return {}
+
+
+def why_missing(quantity: Quantity, chip: str | None, names: frozenset[str], frame: pd.DataFrame) -> str:
+    """One phrase: which counter is not there, on which chip, and what would give it."""
+    if quantity.compositions:
+        return _why_not_composed(quantity, chip, names, frame)
+    known = catalogue()
+    empty = [c for r in quantity.recipes for c in r.counters if c in frame.columns and not _has(frame, c)]
+    if empty:
+        return f"{empty[0]} has no value in any launch (n/a or nan)"
+    recipes = [r for r in quantity.recipes if r.profiler == _profiler(names)] or list(quantity.recipes)
+    wanted = next((r for r in recipes if chip is None or known.available(r, chip)), None)
+    if wanted is None:
+        reasons = (known.absent(counter, chip or "", recipes[0].profiler) for counter in recipes[0].counters)
+        return f"{chip} cannot count it: {next((why for why in reasons if why), '')}"
+    lacking = [c for c in wanted.counters if not _has(frame, c)]
+    return f"{_listed(lacking)} not captured"
+
+
+def _why_not_composed(quantity: Quantity, chip: str | None, names: frozenset[str], frame: pd.DataFrame) -> str:
+    """The reason by the composition that lacks the fewest parts."""
+    known = catalogue()
+
+    def lacking(parts: Iterable[str]) -> list[str]:
+        return [p for p in parts if not any(all(_has(frame, c) for c in r.counters) for r in known.quantities[p].recipes)]
+
+    fewest = min((lacking(c.quantities) for c in quantity.compositions), key=len)
+    return "; ".join(why_missing(known.quantities[name], chip, names, frame) for name in fewest)
+
+
+def _listed(counters: Sequence[str]) -> str:
+    """Counters in words; a family that differs in its last part only is named once."""
+    stem = os.path.commonprefix(list(counters))
+    if len(counters) > 1 and "_" in stem:
+        cut = stem.rindex("_") + 1
+        return stem[:cut] + "{" + ",".join(counter[cut:].removesuffix(".sum") for counter in counters) + "}.sum"
+    return " and ".join(counters)
+
+
+def _profiler(names: frozenset[str]) -> str:
+    """Profiler whose spelling the counters have: ncu's hold a double underscore."""
+    return "ncu" if any("__" in name for name in names) else "nvprof"

@@ -1,0 +1,25 @@
+"""GPU profiles: facts of a GPU with their sources, and the ceilings that follow from them."""
+
+from __future__ import annotations
+
+from roofctl.gpus.ceilings import measured_roofline, theoretical_roofline
+from roofctl.gpus.check import load_measured, load_profile
+from roofctl.gpus.match import match_device
+from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
+from roofctl.gpus.store import Found, all_profiles, find_measured, find_profile
+
+__all__ = [
+    "Fact",
+    "Found",
+    "GpuProfile",
+    "Measured",
+    "MeasuredCeiling",
+    "all_profiles",
+    "find_measured",
+    "find_profile",
+    "load_measured",
+    "load_profile",
+    "match_device",
+    "measured_roofline",
+    "theoretical_roofline",
+]

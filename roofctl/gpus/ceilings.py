@@ -1,0 +1,128 @@
+"""From a GPU profile to ceilings: theoretical ones by arithmetic, measured ones from a result file."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
+from roofctl.roofline import LEVEL_LABELS, LEVELS, Bandwidth, Clock, Peak, Roofline
+
+L2_CLOCK_UNKNOWN: Final = "at the SM boost clock; the L2 clock is not known"
+
+
+def theoretical_roofline(profile: GpuProfile, clock: Clock | None = None) -> Roofline:
+    """The ceilings that follow from the GPU's facts, at ``clock`` (an SM clock) or at the boost clock.
+
+    A level without figures is in ``absent`` with the reason.
+    """
+    sm_clock = clock or boost_clock(profile)
+    found = (_l1(profile, sm_clock), _l2(profile), _hbm(profile))
+    return Roofline(
+        gpu=profile.name,
+        peak=_peak(profile, sm_clock),
+        bandwidths=tuple(bandwidth for bandwidth in found if bandwidth),
+        absent={
+            level: _why_absent(profile, level)
+            for level, bandwidth in zip(LEVELS, found, strict=True)
+            if bandwidth is None
+        },
+    )
+
+
+def measured_roofline(profile: GpuProfile, measured: Measured) -> Roofline:
+    """The ceilings that were measured; a level that was not is in ``absent``.
+
+    Without a measured issue rate the peak is the theoretical one: its basis and origin
+    say so, and ``absent`` names it as ``issue``.
+    """
+    absent: dict[str, str] = {}
+    bandwidths: list[Bandwidth] = []
+    for level in LEVELS:
+        ceiling = measured.ceilings.get(level)
+        if ceiling is None:
+            absent[level] = f"{LEVEL_LABELS[level]} was not measured on this GPU"
+        else:
+            clock = _measured_clock(profile, level, ceiling)
+            bandwidths.append(Bandwidth(level, ceiling.value, "measured", clock, ceiling.method))
+    issue = measured.ceilings.get("issue")
+    if issue is None:
+        absent["issue"] = "the issue rate was not measured on this GPU; the theoretical peak stands in"
+        peak = _peak(profile, boost_clock(profile))
+    else:
+        peak = Peak(issue.value, "measured", _sm_clock(issue), issue.method)
+    return Roofline(gpu=profile.name, peak=peak, bandwidths=tuple(bandwidths), absent=absent)
+
+
+def boost_clock(profile: GpuProfile) -> Clock:
+    """The SM boost clock, at which theoretical ceilings are stated unless another is given."""
+    return Clock(profile.clocks.sm_boost_hz.value, "sm", "boost")
+
+
+def _peak(profile: GpuProfile, clock: Clock) -> Peak:
+    sms, schedulers = profile.sm_count.value, profile.schedulers_per_sm.value
+    return Peak(sms * schedulers * clock.hz, "theoretical", clock, f"{sms} SMs x {schedulers} at {_ghz(clock.hz)}")
+
+
+def _l1(profile: GpuProfile, clock: Clock) -> Bandwidth | None:
+    width, sms = profile.l1.bytes_per_clock_per_sm.value, profile.sm_count.value
+    if width is None:
+        return None
+    origin = f"{sms} SMs x {width} B at {_ghz(clock.hz)}"
+    return Bandwidth("l1", width * sms * clock.hz, "theoretical", clock, origin)
+
+
+def _l2(profile: GpuProfile) -> Bandwidth | None:
+    width, slices, own_hz = profile.l2.bytes_per_clock.value, profile.l2.slices.value, profile.l2_hz
+    if width is None:
+        return None
+    if own_hz is None:
+        # The domain is l2 although the figure is the SM's: scaling it with a captured SM clock would invent a number.
+        clock = Clock(profile.clocks.sm_boost_hz.value, "l2", "SM boost clock")
+        return Bandwidth("l2", width * clock.hz, "theoretical", clock, f"{width} B/clk {L2_CLOCK_UNKNOWN}")
+    clock = Clock(own_hz, "l2", "the L2's own clock")
+    parts = f"{slices} slices x {width // slices} B" if slices and width % slices == 0 else f"{width} B/clk"
+    return Bandwidth("l2", width * own_hz, "theoretical", clock, f"{parts} at {_ghz(own_hz)}")
+
+
+def _hbm(profile: GpuProfile) -> Bandwidth | None:
+    memory = profile.memory
+    clock = _memory_clock(profile)
+    if memory.pin_bytes_per_second is not None:
+        return Bandwidth("hbm", memory.pin_bytes_per_second, "theoretical", clock, "pin rate")
+    if memory.datasheet_bytes_per_second.value is not None:
+        return Bandwidth("hbm", memory.datasheet_bytes_per_second.value, "theoretical", clock, "data sheet")
+    return None
+
+
+def _memory_clock(profile: GpuProfile) -> Clock | None:
+    hz = profile.memory.clock_hz.value
+    return None if hz is None else Clock(hz, "memory")
+
+
+def _sm_clock(ceiling: MeasuredCeiling) -> Clock | None:
+    return None if ceiling.sm_clock_hz is None else Clock(ceiling.sm_clock_hz, "sm", "while measured")
+
+
+def _measured_clock(profile: GpuProfile, level: str, ceiling: MeasuredCeiling) -> Clock | None:
+    """The clock that a measured level follows: only the L1 follows the SM clock."""
+    if level == "l1":
+        return _sm_clock(ceiling)
+    if level == "hbm":
+        return _memory_clock(profile)
+    return None if profile.l2_hz is None else Clock(profile.l2_hz, "l2")
+
+
+def _why_absent(profile: GpuProfile, level: str) -> str:
+    if level == "hbm":
+        return "neither the pin rate nor a data-sheet bandwidth is known"
+    section = profile.l1.bytes_per_clock_per_sm if level == "l1" else profile.l2.bytes_per_clock
+    return f"bytes per clock of the {LEVEL_LABELS[level]} are not known{_because(section)}"
+
+
+def _because(fact: Fact[int]) -> str:
+    return f" ({fact.note})" if fact.note else ""
+
+
+def _ghz(hz: float) -> str:
+    """A clock for a legend: the shortest form, 1.98 GHz rather than 1.980 GHz."""
+    return f"{hz / 1e9:.4g} GHz"

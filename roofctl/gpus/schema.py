@@ -1,0 +1,273 @@
+"""What a GPU profile and a measured result are: strict pydantic models, units in the names.
+
+A fact is never a bare number: it carries its basis and the document it comes from.
+A fact that nobody knows is null with basis ``unknown``; nothing is zero by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+SCHEMA_VERSION: Final = 1
+
+FactBasis = Literal["vendor", "driver", "derived", "memory", "third-party", "unknown"]
+FACT_BASES: Final[tuple[str, ...]] = get_args(FactBasis)
+
+Precision = Literal[
+    "fp64",
+    "fp32",
+    "fp16",
+    "bf16",
+    "fp64_tc",
+    "tf32_tc",
+    "fp16_tc",
+    "fp16_tc_fp16acc",
+    "bf16_tc",
+    "fp8_tc",
+    "fp8_tc_fp16acc",
+    "int8_tc",
+    "int4_tc",
+    "fp4_tc",
+]
+PRECISIONS: Final[tuple[Precision, ...]] = get_args(Precision)
+
+NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9.-]*$"
+
+Text = Annotated[str, Field(strict=True, min_length=1)]
+Name = Annotated[str, Field(strict=True, pattern=NAME_PATTERN)]
+Chip = Annotated[str, Field(strict=True, pattern=r"^[a-z]+[0-9]+[a-z]?$")]
+ComputeCapability = Annotated[str, Field(strict=True, pattern=r"^[0-9]+\.[0-9]+$")]
+Count = Annotated[int, Field(strict=True, gt=0)]
+Rate = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+
+T = TypeVar("T")
+
+
+class Model(BaseModel):
+    """Base of the models here: unknown keys are errors, instances do not change."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+
+class Fact(Model, Generic[T]):
+    """One value, how it is known (``basis``) and from where (``source``, a key of ``sources``)."""
+
+    value: T | None
+    basis: FactBasis
+    source: Text | None = None
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _agree(self) -> Fact[T]:
+        if (self.basis == "unknown") != (self.value is None):
+            raise ValueError(
+                f"seen value {_yaml_word(self.value)} with basis {self.basis}; "
+                "expected basis unknown for a null value, and only for one"
+            )
+        if self.basis != "unknown" and self.source is None:
+            raise ValueError(f"seen basis {self.basis} without a source; expected one of the keys of sources")
+        return self
+
+
+class KnownFact(Fact[T], Generic[T]):
+    """A fact without which there is no roofline: its value may not be null."""
+
+    value: T
+
+
+def _yaml_word(value: object) -> str:
+    return "null" if value is None else str(value)
+
+
+class Clocks(Model):
+    """Clocks in Hz. Tensor peaks on data sheets can assume a lower clock than the SMs reach."""
+
+    sm_boost_hz: KnownFact[Rate]
+    tensor_boost_hz: Fact[Rate]
+    l2_hz: Fact[Rate] | None = None
+
+
+class L1(Model):
+    """The L1 (with the shared memory in it): size and delivery per SM."""
+
+    bytes_per_sm: Fact[Count]
+    bytes_per_clock_per_sm: Fact[Count]
+
+
+class Shared(Model):
+    """Shared memory: the most that one SM can hold, and delivery per SM."""
+
+    max_bytes_per_sm: Fact[Count]
+    bytes_per_clock_per_sm: Fact[Count]
+
+
+class L2(Model):
+    """The L2 of the whole GPU; ``bytes_per_clock`` are clocks of the L2, not of the SMs."""
+
+    bytes: Fact[Count]
+    partitions: Fact[Count]
+    slices: Fact[Count]
+    bytes_per_clock: Fact[Count]
+
+
+class Memory(Model):
+    """Device memory. ``clock_hz`` is the command clock: two transfers per pin and clock."""
+
+    type: Fact[Text]
+    bus_bits: Fact[Count]
+    clock_hz: Fact[Rate]
+    datasheet_bytes_per_second: Fact[Rate]
+
+    @property
+    def pin_bytes_per_second(self) -> float | None:
+        """2 x clock x bus / 8, or None when a factor is unknown."""
+        if self.clock_hz.value is None or self.bus_bits.value is None:
+            return None
+        return 2 * self.clock_hz.value * self.bus_bits.value / 8
+
+
+class GpuProfile(Model):
+    """One GPU's facts, as ``profiles/NAME.yaml`` holds them."""
+
+    name: Name
+    aliases: tuple[Name, ...]
+    description: Text
+    nvml_names: Fact[tuple[Text, ...]]
+    chip: Chip
+    die: Text
+    compute_capability: ComputeCapability
+    sources: dict[Text, Text]
+    sm_count: KnownFact[Count]
+    schedulers_per_sm: KnownFact[Count]
+    clocks: Clocks
+    l1: L1
+    shared: Shared
+    l2: L2
+    memory: Memory
+    flops_per_clock_per_sm: dict[Precision, Fact[Count]]
+    datasheet_flops_per_second: dict[Precision, Fact[Rate]]
+    notes: tuple[Text, ...] = ()
+
+    @property
+    def peak_instructions_per_second(self) -> float:
+        """Warp instructions per second at the SM boost clock: SMs x schedulers x clock."""
+        return self.sm_count.value * self.schedulers_per_sm.value * self.clocks.sm_boost_hz.value
+
+    @property
+    def pin_bytes_per_second(self) -> float | None:
+        """Device-memory bandwidth from bus width and memory clock."""
+        return self.memory.pin_bytes_per_second
+
+    @property
+    def l1_bytes_per_second(self) -> float | None:
+        """L1 bandwidth of all SMs at the boost clock."""
+        return self._per_sm(self.l1.bytes_per_clock_per_sm.value)
+
+    @property
+    def shared_bytes_per_second(self) -> float | None:
+        """Shared-memory bandwidth of all SMs at the boost clock."""
+        return self._per_sm(self.shared.bytes_per_clock_per_sm.value)
+
+    @property
+    def l2_hz(self) -> float | None:
+        """The L2's own clock, or None when nobody has read it."""
+        return self.clocks.l2_hz.value if self.clocks.l2_hz else None
+
+    @property
+    def l2_bytes_per_second(self) -> float | None:
+        """L2 bandwidth at its own clock, or at the SM boost clock when that is not known."""
+        width = self.l2.bytes_per_clock.value
+        return None if width is None else width * (self.l2_hz or self.clocks.sm_boost_hz.value)
+
+    def flops_per_second(self, precision: Precision) -> float | None:
+        """FLOP/s from the per-clock rate; tensor types except FP64 at the tensor clock, dense."""
+        fact = self.flops_per_clock_per_sm.get(precision)
+        tensor = "_tc" in precision and precision != "fp64_tc"
+        clock_hz = self.clocks.tensor_boost_hz.value if tensor else self.clocks.sm_boost_hz.value
+        if fact is None or fact.value is None or clock_hz is None:
+            return None
+        return fact.value * self.sm_count.value * clock_hz
+
+    def facts(self) -> Iterator[tuple[str, Fact[Any]]]:
+        """Every fact with its dotted key, in the order of the file."""
+        yield from _facts(self, "")
+
+    def _per_sm(self, bytes_per_clock: int | None) -> float | None:
+        if bytes_per_clock is None:
+            return None
+        return bytes_per_clock * self.sm_count.value * self.clocks.sm_boost_hz.value
+
+
+def _facts(section: Model | dict[Any, Any], prefix: str) -> Iterator[tuple[str, Fact[Any]]]:
+    for key, value in section.items() if isinstance(section, dict) else section:
+        if isinstance(value, Fact):
+            yield prefix + key, value
+        elif isinstance(value, Model | dict):
+            yield from _facts(value, f"{prefix}{key}.")
+
+
+CeilingUnit = Literal["B/s", "warp_inst/s", "FLOP/s"]
+
+_FIXED_UNITS: Final[dict[str, CeilingUnit]] = {
+    "hbm": "B/s",
+    "l2": "B/s",
+    "l1": "B/s",
+    "shared": "B/s",
+    "issue": "warp_inst/s",
+}
+
+
+class MeasuredCeiling(Model):
+    """One measured rate: ``value`` (the figure to draw), its spread, its clock and its method.
+
+    All rates are in ``unit``. ``mixes`` holds the same ceiling for other access mixes.
+    """
+
+    value: Rate
+    unit: CeilingUnit
+    best: Rate
+    p5: Rate
+    p95: Rate
+    samples: Count
+    sm_clock_hz: Rate | None
+    method: Text
+    mixes: dict[Text, Rate] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> MeasuredCeiling:
+        if self.p5 > self.p95:
+            raise ValueError(f"seen p5 {self.p5:g} above p95 {self.p95:g}; expected p5 <= p95")
+        return self
+
+
+class Measured(Model):
+    """Measured ceilings of one GPU, as ``NAME.measured.yaml`` holds them."""
+
+    profile: Name
+    gpu_name: Text
+    measured_at: Text
+    roofctl_version: Text
+    ceilings: dict[Text, MeasuredCeiling]
+    provenance: dict[Text, Any] = Field(default_factory=dict)
+
+    @field_validator("measured_at")
+    @classmethod
+    def _iso(cls, text: str) -> str:
+        try:
+            datetime.fromisoformat(text.replace("Z", "+00:00"))
+        except ValueError:
+            raise ValueError(f"seen {text!r}; expected a time in ISO form such as 2026-01-31T12:00:00+00:00") from None
+        return text
+
+    @field_validator("ceilings")
+    @classmethod
+    def _units(cls, ceilings: dict[str, MeasuredCeiling]) -> dict[str, MeasuredCeiling]:
+        for name, ceiling in ceilings.items():
+            expected = _FIXED_UNITS.get(name, ceiling.unit)
+            if ceiling.unit != expected:
+                raise ValueError(f"seen {name} in {ceiling.unit}; expected {expected}")
+        return ceilings

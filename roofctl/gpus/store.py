@@ -1,0 +1,207 @@
+"""Where GPU profiles live, and how a name or a device finds one.
+
+Order of the layers: a path, ``./profiles``, the user's folder, the shipped ones.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import platformdirs
+
+from roofctl.errors import InputError
+from roofctl.gpus.check import MEASURED_SUFFIX, is_measured, load_measured, load_profile
+from roofctl.gpus.schema import NAME_PATTERN, GpuProfile, Measured
+from roofctl.resources import shipped
+
+Layer = Literal["path", "./profiles", "user", "packaged"]
+
+_NAME_HINT: Final = "roofctl gpus list shows every name; roofctl gpus new NAME starts a new one"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A GPU profile, its file, how it was found ("alias a100 -> a100-sxm4-40gb") and in which layer."""
+
+    profile: GpuProfile
+    path: Path
+    how: str
+    layer: Layer
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """All GPU profiles that names can reach, and the files that cannot be read as one."""
+
+    found: tuple[Found, ...]
+    broken: tuple[tuple[Path, InputError], ...]
+
+
+def user_profiles() -> Path:
+    """The user's own folder of GPU profiles; it need not exist."""
+    return platformdirs.user_config_path("roofctl") / "profiles"
+
+
+def layers(cwd: Path | None = None) -> tuple[tuple[Layer, Path], ...]:
+    """The folders that names are looked up in, first wins."""
+    local = (cwd or Path.cwd()) / "profiles"
+    packaged = shipped("profiles")
+    named: tuple[tuple[Layer, Path], ...] = (("./profiles", local), ("user", user_profiles()))
+    # In a checkout of roofctl the local folder is the shipped one.
+    kept = tuple((layer, folder) for layer, folder in named if folder.resolve() != packaged.resolve())
+    return (*kept, ("packaged", packaged))
+
+
+def profile_files(folder: Path) -> tuple[Path, ...]:
+    """The profile files of one folder, sorted; measured results are not profiles."""
+    files = folder.glob("*.yaml") if folder.is_dir() else ()
+    return tuple(sorted(path for path in files if path.is_file() and not is_measured(path)))
+
+
+def measured_files(folder: Path) -> tuple[Path, ...]:
+    """The measured results of one folder, sorted."""
+    return tuple(sorted(folder.glob(f"*{MEASURED_SUFFIX}"))) if folder.is_dir() else ()
+
+
+def shelf(cwd: Path | None = None) -> Shelf:
+    """Every reachable GPU profile, first layer first; one name appears once."""
+    found: dict[str, Found] = {}
+    broken: list[tuple[Path, InputError]] = []
+    for layer, folder in layers(cwd):
+        for path in profile_files(folder):
+            if path.stem in found:
+                continue
+            try:
+                found[path.stem] = Found(load_profile(path), path, f"name {path.stem}", layer)
+            except InputError as error:
+                broken.append((path, error))
+    return Shelf(tuple(found.values()), tuple(broken))
+
+
+def all_profiles(cwd: Path | None = None) -> tuple[Found, ...]:
+    """Every readable GPU profile that a name can reach."""
+    return shelf(cwd).found
+
+
+def find_profile(name_or_path: str | Path, *, cwd: Path | None = None) -> Found:
+    """The GPU profile that a user means: a path (with a slash or ending in .yaml), a name or an alias.
+
+    Names ignore case and take ``_`` and space for ``-``. Raises InputError with near matches.
+    """
+    text = str(name_or_path).strip()
+    if isinstance(name_or_path, Path) or "/" in text or text.endswith(".yaml"):
+        return _by_path(text, cwd)
+    name = canonical(text)
+    for layer, folder in layers(cwd):
+        files = profile_files(folder)
+        exact = next((path for path in files if canonical(path.stem) == name), None)
+        if exact is not None:
+            return Found(load_profile(exact), exact, f"name {exact.stem}", layer)
+        aliased = _by_alias(name, files, layer)
+        if aliased is not None:
+            return aliased
+    raise _unknown(text, shelf(cwd))
+
+
+def canonical(name: str) -> str:
+    """A name as lookups compare it: lower case, ``-`` for ``_`` and space."""
+    return re.sub(r"[\s_]+", "-", name.strip()).casefold()
+
+
+def checked_name(name: str) -> str:
+    """``name`` in the form that files carry; raises InputError when it cannot be one."""
+    plain = canonical(name.removesuffix(".yaml"))
+    if not re.match(NAME_PATTERN, plain) or is_measured(Path(f"{plain}.yaml")):
+        raise InputError(
+            f"{name!r} cannot be the name of a GPU profile",
+            hint="use lower-case letters, digits, - and ., for example my-h200",
+        )
+    return plain
+
+
+def is_packaged(name: str) -> bool:
+    """Whether roofctl ships a GPU profile under this very name."""
+    return (shipped("profiles") / f"{name}.yaml").is_file()
+
+
+def find_measured(found: Found) -> Measured | None:
+    """The measured result that belongs to a profile: beside its file or in the user's folder.
+
+    The user's own result goes before one that lies beside a shipped profile.
+    """
+    name = f"{found.profile.name}{MEASURED_SUFFIX}"
+    places = [found.path.parent / name, user_profiles() / name]
+    if found.layer == "packaged":
+        places.reverse()
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        return None
+    measured = load_measured(path)
+    if measured.profile != found.profile.name:
+        raise InputError(
+            f"{path} holds results of {measured.profile}, not of {found.profile.name}",
+            hint=f"rename it to {measured.profile}{MEASURED_SUFFIX}",
+        )
+    return measured
+
+
+def alias_clashes(files: tuple[Path, ...]) -> Iterator[str]:
+    """Names and aliases that several profiles of one folder claim, one sentence each."""
+    owners: dict[str, list[str]] = {}
+    for found in _readable(files):
+        for name in dict.fromkeys(map(canonical, (found.profile.name, *found.profile.aliases))):
+            owners.setdefault(name, []).append(found.path.name)
+    for name, paths in sorted(owners.items()):
+        if len(paths) > 1:
+            yield f"the name {name} belongs to {' and '.join(paths)}"
+
+
+def _by_path(text: str, cwd: Path | None) -> Found:
+    path = Path(text).expanduser()
+    path = path if path.is_absolute() or cwd is None else cwd / path
+    if is_measured(path):
+        raise InputError(
+            f"{path} is a measured result, not a GPU profile",
+            hint=f"name the profile it belongs to: {path.name.removesuffix(MEASURED_SUFFIX)}",
+        )
+    if not path.is_file():
+        raise InputError(f"there is no GPU profile at {path}", hint=_NAME_HINT)
+    return Found(load_profile(path), path, f"path {path}", "path")
+
+
+def _by_alias(name: str, files: tuple[Path, ...], layer: Layer) -> Found | None:
+    owners = [found for found in _readable(files) if name in map(canonical, found.profile.aliases)]
+    if len(owners) > 1:
+        paths = " and ".join(str(found.path) for found in owners)
+        raise InputError(f"the alias {name} belongs to {paths}", hint="take it out of all but one")
+    if not owners:
+        return None
+    owner = owners[0]
+    return Found(owner.profile, owner.path, f"alias {name} -> {owner.profile.name}", layer)
+
+
+def _readable(files: tuple[Path, ...]) -> Iterator[Found]:
+    """The profiles that load; a broken neighbour must not stop the lookup of another name."""
+    for path in files:
+        try:
+            profile = load_profile(path)
+        except InputError:
+            continue
+        yield Found(profile, path, "", "path")
+
+
+def _unknown(text: str, known: Shelf) -> InputError:
+    names = [name for found in known.found for name in (found.profile.name, *found.profile.aliases)]
+    wanted = canonical(text)
+    near = difflib.get_close_matches(wanted, names, n=5, cutoff=0.5)
+    message = f"there is no GPU profile named {text!r}"
+    if near:
+        message += f"; near: {', '.join(near)}"
+    if known.broken:
+        message += "".join(f"\n  not looked into, since it cannot be read: {path}" for path, _ in known.broken)
+    return InputError(message, hint=_NAME_HINT)

@@ -1,0 +1,99 @@
+"""Read one YAML file strictly: duplicate keys are found, every key knows its line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import yaml
+
+from roofctl.errors import InputError
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+
+_Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file's data, the 1-based line of each key, and the keys that were written twice."""
+
+    path: Path
+    data: object
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    duplicates: tuple[KeyPath, ...] = ()
+
+    def line(self, key: KeyPath) -> int | None:
+        """Line of ``key``, or of the nearest enclosing key that exists."""
+        for length in range(len(key), 0, -1):
+            if key[:length] in self.lines:
+                return self.lines[key[:length]]
+        return None
+
+
+def read_document(path: Path) -> Document:
+    """Parse ``path``; raises InputError (with line and column) for text that is not YAML."""
+    text = _read_text(path)
+    try:
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            lines: dict[KeyPath, int] = {}
+            duplicates: list[KeyPath] = []
+            if node is not None:
+                _walk(node, (), lines, duplicates, set())
+            data = None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}{_where(error)}: not valid YAML: {_what(error)}", hint=_SYNTAX_HINT) from error
+    except (ValueError, RecursionError) as error:
+        # PyYAML lets a date such as 2024-13-45 or a bottomless nesting escape as a plain Python error.
+        raise InputError(f"{path}: a value cannot be read: {error}", hint=_SYNTAX_HINT) from error
+    return Document(path, data, lines, tuple(duplicates))
+
+
+_SYNTAX_HINT: Final = "check the indentation, the colons and the quotes around that place"
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text file in UTF-8 (byte {error.start})") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _where(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    return "" if mark is None else f", line {mark.line + 1}, column {mark.column + 1}"
+
+
+def _what(error: yaml.YAMLError) -> str:
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None)
+    return str(problem or error).splitlines()[0]
+
+
+def _walk(
+    node: yaml.Node, at: KeyPath, lines: dict[KeyPath, int], duplicates: list[KeyPath], visited: set[int]
+) -> None:
+    """Note the line of each key under ``node``, and the keys that appear twice in one mapping."""
+    if id(node) in visited:
+        # A reference can make a small file endless, and it hides which line a value stands on.
+        problem = "references (&name, *name) are not supported; write the value out"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+    visited.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        for key_node, value_node in node.value:
+            key = (*at, str(key_node.value))
+            if key in lines:
+                duplicates.append(key)
+            lines[key] = key_node.start_mark.line + 1
+            _walk(value_node, key, lines, duplicates, visited)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            lines[(*at, index)] = item.start_mark.line + 1
+            _walk(item, (*at, index), lines, duplicates, visited)

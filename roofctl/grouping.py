@@ -1,0 +1,244 @@
+"""From launches to kernels: join the parts of one capture, aggregate launches, keep the spread.
+
+Sum counts and times over launches, then divide: rates and ratios are never averaged.
+Times of different captures are never put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from roofctl.counts import SECTION_OF_TIME, Evaluated, Note
+from roofctl.errors import InputError
+from roofctl.quantities import catalogue
+
+Group = Literal["kernel", "kernel+grid", "launch"]
+
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """One capture, aggregated.
+
+    ``frame``: ``kernel``, ``block``, ``grid``, ``launches``, and per quantity X the columns
+    ``X`` (mean per launch), ``X_total``, ``X_median``, ``X_min``, ``X_max`` and ``caveat:X``.
+    A median that cannot be known (from a summary of several launches) is missing.
+    ``missing`` says per quantity why no kernel has it.
+    """
+
+    frame: pd.DataFrame
+    sources: tuple[str, ...]
+    missing: dict[str, str]
+    notes: tuple[Note, ...]
+
+    def has(self, quantity: str) -> bool:
+        """Whether some kernel has ``quantity``."""
+        return quantity in self.frame.columns
+
+
+def group_captures(parts: Sequence[Evaluated], group: Group) -> list[Kernels]:
+    """Captures among ``parts`` (several files may hold one), each aggregated by ``group``.
+
+    Parts are put together when they complete each other (nvprof's metrics, events and
+    timing); parts that count the same thing are separate captures.
+    """
+    return [_merge(members, group) for members in _captures(parts)]
+
+
+def _stands_alone(part: Evaluated) -> bool:
+    names = part.quantities
+    return "seconds" in names and ("thread_instructions" in names or "issued_warp_instructions" in names)
+
+
+def _conflict(one: Evaluated, two: Evaluated) -> bool:
+    """Whether two parts count the same thing and so belong to different captures."""
+    if _stands_alone(one) and _stands_alone(two):
+        return True
+    counted = [set(part.quantities) - {*SECTION_OF_TIME, "max_sm_clock_hz", "sm_count"} for part in (one, two)]
+    if counted[0] or counted[1] or one.others or two.others:
+        # A better recipe beside a worse one completes it; two good ones are two captures.
+        return any(not one.caveats.get(n) and not two.caveats.get(n) for n in counted[0] & counted[1])
+    return "seconds" in one.quantities and "seconds" in two.quantities
+
+
+def _captures(parts: Sequence[Evaluated]) -> list[list[Evaluated]]:
+    captures: list[list[Evaluated]] = []
+    for part in parts:
+        home = next((members for members in captures if not any(_conflict(part, m) for m in members)), None)
+        if home is None:
+            captures.append([part])
+        else:
+            home.append(part)
+    return captures
+
+
+def _merge(parts: Sequence[Evaluated], group: Group) -> Kernels:
+    notes: list[Note] = []
+    keys = _keys(parts, group, notes)
+    tables = [_aggregate(part, keys, notes) for part in parts]
+    timed = _time_order(parts)
+    index = tables[0].index
+    for table in tables[1:]:
+        index = index.union(table.index, sort=False)
+    frame = pd.DataFrame(index=index)
+    for name in _all_columns(tables):
+        order = timed if _belongs_to_time(name) else _caveat_order(parts, name)
+        frame[name] = _first_known([tables[i] for i in order], name, index)
+    _note_times(parts, timed, tables, notes)
+    missing = {
+        name: reason for name, reason in parts[0].missing.items() if all(name in part.missing for part in parts)
+    }
+    for part in parts[1:]:
+        missing.update({n: r for n, r in part.missing.items() if n in missing and "has no value" in r})
+    sources = tuple(dict.fromkeys(part.source for part in parts))
+    return Kernels(frame.reset_index(), sources, missing, tuple(notes))
+
+
+def _keys(parts: Sequence[Evaluated], group: Group, notes: list[Note]) -> list[str]:
+    if group == "launch" and any(bool(part.frame["is_summary"].any()) for part in parts):
+        raise InputError(
+            f"{parts[0].source} is a summary: single launches cannot be told apart in it",
+            hint="use --group kernel, or capture without --print-summary (nvprof: --print-gpu-trace)",
+        )
+    shaped = all(bool(part.frame["grid"].notna().all()) for part in parts)
+    if group == "kernel+grid" and not shaped:
+        notes.append(Note("launch shapes are not in every file, so launches are grouped by kernel only", warning=True))
+    if group == "launch":
+        return ["kernel", "occurrence"]
+    return ["kernel", "grid", "block"] if group == "kernel+grid" and shaped else ["kernel"]
+
+
+def _belongs_to_time(column: str) -> bool:
+    return column == "launches" or column.removeprefix("caveat:").startswith(SECTION_OF_TIME)
+
+
+def _time_order(parts: Sequence[Evaluated]) -> list[int]:
+    """Indices of parts, the one whose time is to be trusted first: unpatched before patched."""
+    timed = [i for i, part in enumerate(parts) if "seconds" in part.quantities]
+    rest = [i for i in range(len(parts)) if i not in timed]
+    return [*sorted(timed, key=lambda i: (parts[i].patched, bool(parts[i].caveats.get("seconds")))), *rest]
+
+
+def _caveat_order(parts: Sequence[Evaluated], column: str) -> list[int]:
+    stem = column.removeprefix("caveat:")
+    name = next((q for q in catalogue().quantities if stem == q or stem.startswith(q + "_")), stem)
+    return sorted(range(len(parts)), key=lambda i: bool(parts[i].caveats.get(name)))
+
+
+def _all_columns(tables: Sequence[pd.DataFrame]) -> list[str]:
+    return list(dict.fromkeys(column for table in tables for column in table.columns))
+
+
+def _first_known(tables: Sequence[pd.DataFrame], name: str, index: pd.Index) -> pd.Series:
+    """``name`` from the first table that has a value for a kernel, then from the next."""
+    having = [table[name].reindex(index) for table in tables if name in table.columns]
+    result = having[0]
+    for series in having[1:]:
+        if series.notna().any():
+            result = result.where(result.notna(), series) if result.notna().any() else series
+    return result
+
+
+def _note_times(
+    parts: Sequence[Evaluated], timed: Sequence[int], tables: Sequence[pd.DataFrame], notes: list[Note]
+) -> None:
+    with_time = [i for i in timed if "seconds" in parts[i].quantities]
+    if len(with_time) > 1:
+        chosen, *others = with_time
+        why = ", without patched instructions" if any(parts[i].patched for i in others) and not parts[chosen].patched else ""
+        notes.append(Note(f"times are those of {parts[chosen].source}{why}; the other runs' times are left out"))
+    counts = {part.source: table["launches"].sum() for part, table in zip(parts, tables, strict=True)}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{count} in {source}" for source, count in counts.items())
+        notes.append(Note(f"the files of one capture differ in launches ({listed}); means per launch are used", warning=True))
+
+
+def _aggregate(part: Evaluated, keys: Sequence[str], notes: list[Note]) -> pd.DataFrame:
+    """One row per key: means per launch, totals, medians, minima and maxima of every quantity."""
+    frame = part.frame
+    if "occurrence" in keys:
+        frame = frame.assign(occurrence=frame.groupby("kernel").cumcount())
+    frame = _complete_rows(frame, part, notes)
+    grouped = frame.groupby(list(keys), sort=False, dropna=False)
+    result = pd.DataFrame({"launches": grouped["launches"].sum()})
+    for name in ("block", "grid"):
+        if name not in keys:
+            result[name] = _common(frame, keys, name)
+    for name in part.quantities:
+        result = result.join(_statistics(frame, keys, name, result["launches"]))
+        # Empty, not missing: the caveat must come from the part that gives the value.
+        result[f"caveat:{name}"] = part.caveats.get(name, "")
+    return result
+
+
+def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> pd.DataFrame:
+    """Leave out launches that lack a quantity which others of the same kernel have.
+
+    Summing counts over some launches and times over others would give a rate of nothing.
+    """
+    lacking = pd.Series(data=False, index=frame.index)
+    for name in part.quantities:
+        empty = frame[name].isna()
+        if empty.any():
+            lacking |= empty & frame.groupby("kernel")[name].transform(lambda values: values.notna().any()).astype(bool)
+    if not lacking.any():
+        return frame
+    kept = frame[~lacking]
+    # A kernel whose launches complete each other only in parts keeps its rows; its gaps stay missing.
+    whole = frame["kernel"].isin(kept["kernel"])
+    left_out = int(frame.loc[lacking & whole, "launches"].sum())
+    if left_out:
+        notes.append(
+            Note(f"{part.source}: {left_out} launches left out: a counter has no value there (n/a or nan)", warning=True)
+        )
+    return frame[~(lacking & whole)]
+
+
+def _common(frame: pd.DataFrame, keys: Sequence[str], name: str) -> pd.Series:
+    """The shape that all launches of a kernel share, else missing."""
+    distinct = frame.groupby(list(keys), sort=False)[name].agg(["nunique", "first"])
+    return distinct["first"].where(distinct["nunique"] == 1, None)
+
+
+def _statistics(frame: pd.DataFrame, keys: Sequence[str], name: str, launches: pd.Series) -> pd.DataFrame:
+    summaries = bool(frame["is_summary"].any())
+    work = frame[[*keys, "launches"]].assign(
+        value=frame[name],
+        total=frame.get(f"{name}_total", frame[name] * frame["launches"]),
+        low=_ends(frame, name, "min"),
+        high=_ends(frame, name, "max"),
+    )
+    grouped = work.groupby(list(keys), sort=False, dropna=False)
+    total = grouped["total"].sum(min_count=1)
+    rows = grouped["value"].size()
+    # A gap in one launch of several is a gap in the sum.
+    total = total.where(grouped["value"].count() == rows)
+    single = grouped["value"].first()
+    whole = total.dtype == "Int64" and bool((total.dropna() % launches[total.notna()] == 0).all())
+    mean = total // launches if whole else total.astype("Float64") / launches
+    mean = single.where(rows == 1, mean) if single.dtype == mean.dtype or bool((rows == 1).all()) else mean.where(rows > 1, single)
+    median = grouped["value"].median().astype("Float64")
+    if summaries:
+        median = median.where(launches == 1)
+    return pd.DataFrame(
+        {
+            name: mean,
+            f"{name}_total": total,
+            f"{name}_median": median,
+            f"{name}_min": grouped["low"].min(),
+            f"{name}_max": grouped["high"].max(),
+        }
+    )
+
+
+def _ends(frame: pd.DataFrame, name: str, end: str) -> pd.Series:
+    """Smallest or largest value of each row: a summary's own, a launch's value, else missing."""
+    own = frame[name].where(frame["launches"] == 1)
+    given = frame.get(f"{name}_{end}")
+    return own if given is None else given.where(given.notna(), own)
+
+

@@ -1,0 +1,235 @@
+"""Loads and checks the YAML of this folder; the tables themselves are the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+import yaml
+
+from roofctl.errors import InputError
+
+PROFILERS: Final = ("ncu", "nvprof")
+DIMENSIONS: Final = frozenset({"seconds", "hertz", "count"})
+_SCHEMA: Final = 1
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A chip under the profiler's name, such as ``gh100``."""
+
+    name: str
+    generation: str
+    compute_capabilities: tuple[str, ...]
+    partitioned_l2: bool
+    bulk_copy: bool
+    nvprof: bool
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One way to make a quantity from counters of one profiler.
+
+    ``counters`` maps names to weights; the weighted sum is divided by ``divisor``.
+    ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters.
+    """
+
+    profiler: str
+    operation: str
+    counters: Mapping[str, int]
+    optional: Mapping[str, int]
+    divisor: int
+    caveats: Mapping[str, str]
+    patched_caveat: str
+    collect: bool
+
+    def caveat(self, chip: str | None, *, patched: bool = False) -> str:
+        """What a user must know when this recipe is used on ``chip``; empty when nothing."""
+        return self.caveats.get(chip or "", self.caveats.get("default", self.patched_caveat if patched else ""))
+
+
+@dataclass(frozen=True)
+class Composition:
+    """One way to make a quantity from other quantities: sum of weight x quantity."""
+
+    quantities: Mapping[str, int]
+    caveat: str
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What roofctl means by a name, and every known way to make it."""
+
+    name: str
+    dimension: str
+    meaning: str
+    sets: tuple[str, ...]
+    recipes: tuple[Recipe, ...]
+    compositions: tuple[Composition, ...]
+
+
+@dataclass(frozen=True)
+class _Absence:
+    profiler: str
+    counters: tuple[str, ...]
+    chips: frozenset[str]
+    why: str
+
+    def covers(self, counter: str) -> bool:
+        return any(
+            counter.startswith(pattern[:-1]) if pattern.endswith("*") else counter == pattern
+            for pattern in self.counters
+        )
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All quantities, chips and absences."""
+
+    quantities: Mapping[str, Quantity]
+    chips: Mapping[str, Chip]
+    patched_prefixes: tuple[str, ...]
+    absences: tuple[_Absence, ...]
+
+    def counters(self) -> frozenset[str]:
+        """Every counter that some quantity can use; readers need no other column."""
+        return frozenset(
+            name
+            for quantity in self.quantities.values()
+            for recipe in quantity.recipes
+            for name in (*recipe.counters, *recipe.optional)
+        )
+
+    def dimension_of(self, counter: str) -> str | None:
+        """Dimension that the unit of ``counter`` must have, or None for counters inside ratios."""
+        for quantity in self.quantities.values():
+            for recipe in quantity.recipes:
+                if recipe.operation == "sum" and (counter in recipe.counters or counter in recipe.optional):
+                    return quantity.dimension
+        return None
+
+    def absent(self, counter: str, chip: str, profiler: str) -> str | None:
+        """Why ``chip`` lacks ``counter``, or None when it has it (or nothing is known against it)."""
+        return next(
+            (a.why for a in self.absences if a.profiler == profiler and chip in a.chips and a.covers(counter)), None
+        )
+
+    def available(self, recipe: Recipe, chip: str) -> bool:
+        """Whether ``chip`` has every counter that the recipe needs."""
+        return all(self.absent(name, chip, recipe.profiler) is None for name in recipe.counters)
+
+    def chip_of(self, compute_capability: str | None) -> str | None:
+        """Chip of a compute capability such as ``9.0``; None when unknown or not given."""
+        for chip in self.chips.values():
+            if compute_capability in chip.compute_capabilities:
+                return chip.name
+        return None
+
+    def chip(self, name: str) -> Chip:
+        """A chip by name, in any case. Raises InputError that lists the known ones."""
+        found = self.chips.get(name.strip().lower())
+        if found is None:
+            raise InputError(f"no chip called {name!r}", hint=f"known chips: {', '.join(self.chips)}")
+        return found
+
+    def patched(self, counter: str) -> bool:
+        """Whether ``counter`` needs a pass with patched instructions."""
+        return counter.startswith(self.patched_prefixes)
+
+
+@cache
+def catalogue() -> Catalogue:
+    """The shipped catalogue, read once. A fault in the shipped YAML raises InputError naming file and key."""
+    tables = {profiler: _document(f"{profiler}.yaml") for profiler in PROFILERS}
+    recipes: dict[str, list[Recipe]] = {}
+    absences: list[_Absence] = []
+    patched: list[str] = []
+    for profiler, table in tables.items():
+        patched.extend(table["patched_prefixes"])
+        absences.extend(
+            _Absence(profiler, tuple(entry["counters"]), frozenset(entry["chips"]), entry["why"])
+            for entry in table["absent"]
+        )
+        for name, entries in table["quantities"].items():
+            recipes.setdefault(name, []).extend(_recipe(profiler, name, entry) for entry in entries)
+    quantities = {
+        name: _quantity(name, entry, tuple(recipes.pop(name, ())))
+        for name, entry in _document("quantities.yaml")["quantities"].items()
+    }
+    if recipes:
+        raise _fault("ncu.yaml, nvprof.yaml", ", ".join(recipes), "names declared in quantities.yaml")
+    _check_compositions(quantities)
+    return Catalogue(quantities, _chips(), tuple(patched), tuple(absences))
+
+
+def _document(name: str) -> dict[str, Any]:
+    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    document: dict[str, Any] = yaml.safe_load(text)
+    if document.get("schema") != _SCHEMA:
+        raise _fault(name, f"schema {document.get('schema')!r}", f"schema {_SCHEMA}")
+    return document
+
+
+def _fault(file: str, seen: str, expected: str) -> InputError:
+    return InputError(f"{file}: {seen}; expected {expected}", hint="reinstall roofctl, or report this")
+
+
+def _chips() -> dict[str, Chip]:
+    return {
+        name: Chip(
+            name,
+            entry["generation"],
+            tuple(entry["compute_capabilities"]),
+            partitioned_l2=entry["partitioned_l2"],
+            bulk_copy=entry["bulk_copy"],
+            nvprof=entry["nvprof"],
+        )
+        for name, entry in _document("chips.yaml")["chips"].items()
+    }
+
+
+def _recipe(profiler: str, quantity: str, entry: dict[str, Any]) -> Recipe:
+    allowed = {"sum", "quotient", "product", "optional", "divisor", "caveat", "patched_caveat", "collect"}
+    operations = [key for key in ("sum", "quotient", "product") if key in entry]
+    if set(entry) - allowed or len(operations) != 1:
+        raise _fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
+    operation = operations[0]
+    counters = entry[operation]
+    if operation != "sum":
+        counters = dict.fromkeys(counters, 1)
+    caveat = entry.get("caveat", {})
+    return Recipe(
+        profiler=profiler,
+        operation=operation,
+        counters=counters,
+        optional=entry.get("optional", {}),
+        divisor=entry.get("divisor", 1),
+        caveats={"default": caveat} if isinstance(caveat, str) else caveat,
+        patched_caveat=entry.get("patched_caveat", ""),
+        collect=entry.get("collect", False),
+    )
+
+
+def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...]) -> Quantity:
+    if entry["dimension"] not in DIMENSIONS:
+        raise _fault("quantities.yaml", f"{name}: dimension {entry['dimension']!r}", f"one of {sorted(DIMENSIONS)}")
+    compositions = tuple(Composition(c["sum"], c.get("caveat", "")) for c in entry.get("compose", ()))
+    if not recipes and not compositions:
+        raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
+    return Quantity(name, entry["dimension"], entry["meaning"], tuple(entry["sets"]), recipes, compositions)
+
+
+def _check_compositions(quantities: Mapping[str, Quantity]) -> None:
+    for name, part in _parts(quantities):
+        if part not in quantities or quantities[part].compositions:
+            raise _fault("quantities.yaml", f"{name} composed of {part}", "quantities made of counters")
+
+
+def _parts(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
+    for quantity in quantities.values():
+        for composition in quantity.compositions:
+            for part in composition.quantities:
+                yield quantity.name, part

@@ -1,0 +1,57 @@
+"""The catalogue as rows: what makes each quantity on one chip, and what is missing there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe
+
+
+def listing(known: Catalogue, chip: str, profiler: str, metric_set: str | None = None) -> list[dict[str, Any]]:
+    """One row per quantity: name, meaning, sets, counters, a formula in words, whether it can be had, and a remark."""
+    return [
+        _row(known, quantity, chip, profiler)
+        for quantity in known.quantities.values()
+        if metric_set is None or metric_set in quantity.sets
+    ]
+
+
+def _row(known: Catalogue, quantity: Quantity, chip: str, profiler: str) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "quantity": quantity.name,
+        "meaning": quantity.meaning,
+        "sets": list(quantity.sets),
+        "counters": [],
+        "formula": "",
+        "available": True,
+        "remark": "",
+    }
+    if quantity.compositions:
+        row["formula"] = " or ".join(_formula(c.quantities) for c in quantity.compositions[:2])
+        return row
+    recipes = [recipe for recipe in quantity.recipes if recipe.profiler == profiler]
+    recipe = next((r for r in recipes if known.available(r, chip)), None)
+    if recipe is None:
+        row.update(available=False, remark=_why_not(known, recipes, chip, profiler))
+        return row
+    row.update(counters=[*recipe.counters], formula=formula(recipe), remark=recipe.caveat(chip))
+    return row
+
+
+def _why_not(known: Catalogue, recipes: list[Recipe], chip: str, profiler: str) -> str:
+    if not recipes:
+        return f"{profiler} has no counter for it"
+    reasons = (known.absent(counter, chip, profiler) for counter in recipes[0].counters)
+    return "missing: " + next((reason for reason in reasons if reason), "")
+
+
+def formula(recipe: Recipe) -> str:
+    """A recipe in words: ``a + 4 x b``, ``(a + b) / 32``, ``a / b``."""
+    if recipe.operation != "sum":
+        return {"quotient": " / ", "product": " x "}[recipe.operation].join(recipe.counters)
+    text = _formula(recipe.counters)
+    return text if recipe.divisor == 1 else f"({text}) / {recipe.divisor}"
+
+
+def _formula(weights: Any) -> str:
+    return " + ".join(name if weight == 1 else f"{weight} x {name}" for name, weight in weights.items())

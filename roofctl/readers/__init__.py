@@ -1,0 +1,166 @@
+"""Read what profilers print. The format is recognised, never asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from roofctl.counts import Note, Part
+from roofctl.errors import InputError
+from roofctl.quantities import catalogue
+from roofctl.readers import diagnose, ncu, nvprof
+from roofctl.readers.launches import Converter, Launch, to_parts
+from roofctl.readers.numbers import Evidence, Mark, decide, gather
+from roofctl.readers.tables import Scan, Table, scan
+from roofctl.readers.text import read_lines
+
+__all__ = ["read_file", "read_text"]
+
+
+def read_file(path: Path, *, mark: Mark | None = None) -> list[Part]:
+    """Read one profiler output file into parts, one per table kind and capture found in it.
+
+    ``mark`` states the decimal mark where the file leaves it open. Raises InputError (or
+    CounterAccessError) that says what the file looks like when it holds no usable table.
+    """
+    return read_text(read_lines(path), str(path), mark=mark)
+
+
+def read_text(lines: Sequence[str], source: str, *, mark: Mark | None = None) -> list[Part]:
+    """As ``read_file``, for lines already read; ``source`` names them in messages."""
+    found = scan(lines)
+    kinds = [table.kind for table in found.tables]
+    foreign = diagnose.foreign_table(source, kinds) or diagnose.interleaved(source, lines)
+    if foreign:
+        raise foreign
+    if not found.tables:
+        raise diagnose.no_table(source, lines, found)
+    denied = diagnose.permission_error(source, found.banners)
+    if denied and not all(kind in ("nvprof_summary", "nvprof_trace") for kind in kinds):
+        raise denied
+    notes = _scan_notes(found, source)
+    parts: list[Part] = []
+    for family in ("ncu_raw", "ncu_details", "ncu_summary", "nvprof"):
+        tables = [table for table in found.tables if table.kind.startswith(family)]
+        for batch in [tables] if family != "nvprof" else [[table] for table in tables]:
+            parts += _read_batch(batch, source, mark, notes)
+    if not parts:
+        raise _nothing_read(source, found, lines, notes)
+    return [_with_notes(parts[0], notes), *parts[1:]]
+
+
+def _read_batch(tables: Sequence[Table], source: str, mark: Mark | None, notes: list[Note]) -> list[Part]:
+    launches: list[Launch] = []
+    for index, table in enumerate(tables):
+        read = _read_table(table, source, notes)
+        for launch in read:
+            # A header that comes again starts another run: its IDs say nothing about the earlier ones.
+            launch.process = f"{launch.process}/{index}" if len(tables) > 1 else launch.process
+        launches += read
+    if not launches:
+        return []
+    names = frozenset(name for launch in launches for name in launch.names)
+    amd = diagnose.amd_counters(source, names)
+    if amd:
+        raise amd
+    quoted = not tables[0].kind.startswith("nvprof")  # nvprof prints numbers unquoted, always with a point
+    converter = Converter(source, (mark or _mark(launches, tables, source)) if quoted else "point", catalogue())
+    parts = to_parts(launches, converter, ())
+    if converter.rounded:
+        notes.append(
+            Note(f"{source}: {converter.rounded} values are in exponent form: a spreadsheet rounded them, digits are lost")
+        )
+    return parts
+
+
+def _mark(launches: Sequence[Launch], tables: Sequence[Table], source: str) -> Mark:
+    evidence = gather(cell.text for launch in launches for cell in launch.all_cells())
+    if evidence.ambiguous and not (evidence.point or evidence.comma):
+        # Counters that roofctl does not use can still settle how the file writes numbers.
+        evidence = gather(_numeric_cells(tables))
+        evidence = Evidence(evidence.point, evidence.comma, evidence.ambiguous or "?")
+    return decide(evidence, source)
+
+
+def _numeric_cells(tables: Sequence[Table]) -> list[str]:
+    """All cells that may hold a counter's value: not names, shapes, or ``CC`` (8.9 whatever the locale)."""
+    cells: list[str] = []
+    for table in tables:
+        long = table.kind != "ncu_raw"
+        values = {"Metric Value", "Minimum", "Maximum", "Average"}
+        columns = [i for i, name in enumerate(table.header) if (name in values if long else "__" in name)]
+        cells += [row[i] for _, row in table.rows for i in columns if i < len(row)]
+    return cells
+
+
+def _read_table(table: Table, source: str, notes: list[Note]) -> list[Launch]:
+    known = catalogue().counters()
+    skipped = 0
+    what = ""
+    launches: list[Launch] = []
+    if table.kind == "ncu_raw":
+        launches = ncu.read_raw(table, known)
+    elif table.kind == "ncu_details":
+        launches, skipped = ncu.read_details(table, known)
+        what = "rule rows"
+    elif table.kind == "ncu_summary":
+        launches = ncu.read_summary(table, known)
+    elif table.kind in ("nvprof_metrics", "nvprof_events"):
+        launches = nvprof.read_counts(table, known)
+    elif table.kind == "nvprof_summary":
+        launches, skipped = nvprof.read_summary(table)
+        what = "rows that are no kernels (copies, fills, API calls)"
+    elif table.kind == "nvprof_trace":
+        launches, skipped = nvprof.read_trace(table)
+        what = "rows that are no kernels (copies, fills, page faults)"
+    elif table.kind == "nvprof_counts":
+        launches = nvprof.read_trace_counts(table, known)
+    else:
+        skipped = len(table.rows) + len(table.malformed)
+        what = "rows that belong to the device, not to a kernel"
+    if skipped:
+        notes.append(Note(f"{source}: {skipped} {what} passed over"))
+    return launches
+
+
+def _scan_notes(found: Scan, source: str) -> list[Note]:
+    notes = [Note(f"{source}: the profiler says: {line}", warning=True) for line in diagnose.error_lines(found)]
+    for table in found.tables:
+        if table.malformed and table.kind != "nvprof_device":
+            shown = ", ".join(map(str, table.malformed[:5])) + (" …" if len(table.malformed) > 5 else "")
+            notes.append(
+                Note(
+                    f"{source}: {len(table.malformed)} rows do not fit the header of line {table.line} "
+                    f"({len(table.header)} columns) and were passed over: line {shown}",
+                    warning=True,
+                )
+            )
+    if found.foreign:
+        first = found.foreign[0][0]
+        notes.append(
+            Note(f"{source}: {len(found.foreign)} lines that belong to no table passed over, the first is line {first}",
+                 detail=True)
+        )
+    return notes
+
+
+def _with_notes(part: Part, notes: Sequence[Note]) -> Part:
+    return Part(part.frame, part.source, part.names, tuple(notes))
+
+
+def _nothing_read(source: str, found: Scan, lines: Sequence[str], notes: Sequence[Note]) -> Exception:
+    denied = diagnose.permission_error(source, lines)
+    if denied:
+        return denied
+    rows = sum(len(table.rows) + len(table.malformed) for table in found.tables)
+    if not rows:
+        kinds = ", ".join(sorted({table.kind.replace("_", " ") for table in found.tables}))
+        return InputError(
+            f"{source} has the header of a table ({kinds}) but no row under it: no kernel was profiled",
+            hint="check the kernel filter, and that the profiler run finished",
+        )
+    said = "; ".join(note.text.partition(": ")[2] for note in notes)
+    return InputError(
+        f"{source}: all {rows} rows were passed over, none is a kernel ({said})",
+        hint="capture kernels: ncu --csv --page raw …, or nvprof --csv --print-gpu-summary",
+    )

@@ -1,0 +1,179 @@
+"""Find the tables in a profiler's output: by their header, wherever it stands.
+
+A file may hold banners, the application's own lines (with commas and quotes), several
+tables with different headers, and lines between rows. A header opens a table; what does
+not look like a row of it is passed over and counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+_BANNER: Final = re.compile(r"\s*(?:==(?:[A-Z]+|\d+)==|={8,}(?:\s|$))")
+_COUNT: Final = re.compile(r"\d[\d,.]*")
+_DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")
+_HEADER_WORDS: Final = re.compile(r"Kernel|Invocations|Time\s?\(%\)|Grid X|Avg Size|Counter_Name")
+_DELIMITERS: Final = ",;\t"
+
+# Kind of table by the names its header must hold; the first that fits wins.
+_SIGNATURES: Final[tuple[tuple[str, frozenset[str]], ...]] = (
+    ("ncu_details", frozenset({"ID", "Process ID", "Kernel Name", "Metric Name", "Metric Value"})),
+    ("ncu_summary", frozenset({"Process ID", "Kernel Name", "Invocations", "Metric Name", "Minimum", "Average"})),
+    ("ncu_raw", frozenset({"ID", "Process ID", "Kernel Name", "Context"})),
+    ("nvprof_metrics", frozenset({"Kernel", "Invocations", "Metric Name", "Min", "Max", "Avg"})),
+    ("nvprof_events", frozenset({"Kernel", "Invocations", "Event Name", "Min", "Max", "Avg"})),
+    ("nvprof_device", frozenset({"Device", "Invocations", "Metric Name", "Avg"})),
+    ("nvprof_device", frozenset({"Device", "Invocations", "Event Name", "Avg"})),
+    ("nvprof_summary", frozenset({"Time(%)", "Time", "Calls", "Avg", "Min", "Max", "Name"})),
+    ("nvprof_trace", frozenset({"Start", "Duration", "Grid X", "Name"})),
+    ("nvprof_counts", frozenset({"Device", "Context", "Stream", "Kernel", "Correlation_ID"})),
+    ("nvprof_unified", frozenset({"Device", "Count", "Avg Size"})),
+    ("foreign_rocprof", frozenset({"Index", "KernelName"})),
+    ("foreign_rocprof", frozenset({"Kernel_Name", "Counter_Name"})),
+    ("foreign_nsys", frozenset({"Time (%)", "Total Time (ns)", "Instances", "Name"})),
+)
+_NVPROF_TYPES: Final = ("GPU activities", "API calls", "OpenACC (excl)", "OpenACC (incl)", "Profiling result")
+
+
+@dataclass
+class Table:
+    """One table: its header, the unit row if it has one, and rows with their line numbers.
+
+    ``malformed`` lists lines that begin like a row but have more fields than the header,
+    or too few to hold a value.
+    """
+
+    kind: str
+    header: list[str]
+    line: int
+    delimiter: str
+    units: list[str] | None = None
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+    malformed: list[int] = field(default_factory=list)
+
+    def column(self, name: str) -> int | None:
+        """Index of a column by name, or None."""
+        return self.header.index(name) if name in self.header else None
+
+    def field(self, row: Sequence[str], name: str) -> str:
+        """The cell of ``row`` under ``name``; empty when the column or the cell isn't there."""
+        index = self.column(name)
+        return row[index].strip() if index is not None and index < len(row) else ""
+
+
+@dataclass
+class Scan:
+    """What a file holds: tables, banner lines (``==PROF== …``), and lines that are neither."""
+
+    tables: list[Table] = field(default_factory=list)
+    banners: list[str] = field(default_factory=list)
+    foreign: list[tuple[int, str]] = field(default_factory=list)
+
+
+def classify(header: Sequence[str]) -> str | None:
+    """Kind of table that a header belongs to, or None."""
+    names = frozenset(name.strip() for name in header)
+    return next((kind for kind, signature in _SIGNATURES if signature <= names), None)
+
+
+def split_fields(line: str, delimiter: str = ",") -> list[str]:
+    """Fields of one CSV line. A line never continues on the next: application output may hold lone quotes."""
+    return next(csv.reader([line], delimiter=delimiter), [])
+
+
+def scan(lines: Sequence[str]) -> Scan:
+    """Sort the lines of a file into tables, banners and foreign lines."""
+    csv.field_size_limit(2**27)
+    result = Scan()
+    table: Table | None = None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        if _BANNER.match(line):
+            result.banners.append(line.strip())
+        elif opened := _open_table(line, number):
+            table = opened
+            result.tables.append(table)
+        elif table is None or not _add_row(table, number, split_fields(line, table.delimiter)):
+            result.foreign.append((number, line))
+    return result
+
+
+def _open_table(line: str, number: int) -> Table | None:
+    if not _HEADER_WORDS.search(line):
+        return None
+    for delimiter in _DELIMITERS:
+        if delimiter in line:
+            header = [name.strip().lstrip("\ufeff") for name in split_fields(line, delimiter)]
+            kind = classify(header)
+            if kind:
+                return Table(kind, header, number, delimiter)
+    return None
+
+
+def _add_row(table: Table, number: int, fields: list[str]) -> bool:
+    """Take ``fields`` as a row of ``table``; False when the line is foreign to it."""
+    if table.units is None and not table.rows and _is_unit_row(table, fields):
+        table.units = [text.strip() for text in fields]
+        return True
+    if not _begins_like_row(table, fields):
+        return False
+    while len(fields) > len(table.header) and not fields[-1].strip():
+        fields.pop()
+    if len(fields) > len(table.header) or len(fields) < _least_fields(table):
+        table.malformed.append(number)
+    else:
+        table.rows.append((number, fields))
+    return True
+
+
+def _is_unit_row(table: Table, fields: Sequence[str]) -> bool:
+    if table.kind == "ncu_raw":
+        return len(fields) > 1 and not fields[0].strip() and not fields[1].strip()
+    if table.kind == "nvprof_summary":
+        return table.field(fields, "Avg") in ("s", "ms", "us", "ns")
+    if table.kind == "nvprof_trace":
+        return table.field(fields, "Duration") in ("s", "ms", "us", "ns")
+    if table.kind == "nvprof_counts":
+        return not table.field(fields, "Correlation_ID") and not table.field(fields, "Kernel")
+    return False
+
+
+def _begins_like_row(table: Table, fields: Sequence[str]) -> bool:
+    if table.kind.startswith("ncu_"):
+        names = ("Process ID", "Invocations") if table.kind == "ncu_summary" else ("ID", "Process ID")
+        return all(_COUNT.fullmatch(table.field(fields, name)) for name in names)
+    if table.kind in ("nvprof_metrics", "nvprof_events", "nvprof_device"):
+        return _COUNT.fullmatch(table.field(fields, "Invocations")) is not None
+    if table.kind == "nvprof_summary":
+        typed = "Type" in table.header
+        return (fields[0] in _NVPROF_TYPES) if typed else _DECIMAL.fullmatch(fields[0].strip()) is not None
+    if table.kind == "nvprof_trace":
+        return _DECIMAL.fullmatch(table.field(fields, "Start")) is not None
+    if table.kind == "nvprof_counts":
+        return _COUNT.fullmatch(table.field(fields, "Correlation_ID")) is not None
+    return len(fields) == len(table.header)
+
+
+def _least_fields(table: Table) -> int:
+    """Fields that a row must at least have: those up to the last column that is always read.
+
+    Details rows are ragged by design (rule columns follow); a raw row that is short was cut off.
+    """
+    if table.kind == "ncu_raw":
+        return len(table.header)
+    needed = {
+        "ncu_details": "Metric Value",
+        "ncu_summary": "Average",
+        "nvprof_metrics": "Avg",
+        "nvprof_events": "Avg",
+        "nvprof_summary": "Name",
+        "nvprof_trace": "Name",
+        "nvprof_counts": "Kernel",
+    }.get(table.kind)
+    index = table.column(needed) if needed else None
+    return 0 if index is None else index + 1

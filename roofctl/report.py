@@ -1,0 +1,129 @@
+"""What ``report`` says, as data: one document, and the same rows as CSV and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from roofctl.analysis import COLUMNS
+from roofctl.names import elide
+from roofctl.roofline import LEVEL_LABELS, LEVELS, Roofline
+from roofctl.study import Study
+from roofctl.units import duration, significant
+
+SCHEMA: Final = 1
+
+_NAME_WIDTH: Final = 48
+_UNKNOWN: Final = "–"
+
+HEADINGS: Final = (
+    *("kernel", ">launches", ">time", ">share", ">GIPS"),
+    *(f">{LEVEL_LABELS[level]} int." for level in LEVELS),
+    *(f">{LEVEL_LABELS[level]} % roof" for level in LEVELS),
+    "bound",
+)
+
+
+def document(study: Study, sources: Sequence[str]) -> dict[str, Any]:
+    """The whole report as JSON-ready data: schema, source, gpu, ceilings, notes, kernels.
+
+    Units are in the names; a value that is not known is None and a note says why.
+    """
+    profile, clock = study.profile, study.clock
+    return {
+        "schema": SCHEMA,
+        "source": list(sources),
+        "gpu": {
+            "name": next(iter(study.device.names), None),
+            "profile": profile.name if profile else None,
+            "chip": profile.chip if profile else None,
+            "compute_capability": profile.compute_capability
+            if profile
+            else next(iter(study.device.compute_capabilities), None),
+            "sm_clock_hz": clock.hz if clock else None,
+            "sm_clock_origin": clock.origin if clock else None,
+        },
+        "ceilings": [entry for roofline in study.rooflines for entry in ceilings(roofline)],
+        "notes": [note.text for note in study.notes if not note.detail],
+        "kernels": [dict(row) for row in study.analysis.rows],
+    }
+
+
+def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
+    """One entry per ceiling: level (``issue`` for the instruction peak), rate, clock, origin, ridge."""
+    peak = roofline.peak
+    rows: list[dict[str, Any]] = [
+        {
+            "level": "issue",
+            "basis": peak.basis,
+            "warp_instructions_per_second": peak.instructions_per_second,
+            "clock_hz": peak.clock.hz if peak.clock else None,
+            "origin": peak.origin,
+        }
+    ]
+    rows += [
+        {
+            "level": bandwidth.level,
+            "basis": bandwidth.basis,
+            "bytes_per_second": bandwidth.bytes_per_second,
+            "transactions_per_second": bandwidth.transactions_per_second,
+            "ridge_intensity": roofline.ridge(bandwidth.level),
+            "clock_hz": bandwidth.clock.hz if bandwidth.clock else None,
+            "origin": bandwidth.origin,
+        }
+        for bandwidth in roofline.bandwidths
+    ]
+    rows += [{"level": level, "basis": roofline.basis, "absent": why} for level, why in roofline.absent.items()]
+    return rows
+
+
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV with the names of ``COLUMNS``; unknown values are empty cells."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def cells(row: Mapping[str, Any]) -> list[str]:
+    """One row for people, under ``HEADINGS``."""
+    return [
+        elide(row["short_name"], _NAME_WIDTH),
+        f"{row['launches']:,}",
+        _or_unknown(row["seconds"], duration),
+        _or_unknown(row["time_share"], _percent),
+        _or_unknown(row["gips"], significant),
+        *(_or_unknown(row[f"{level}_intensity"], significant) for level in LEVELS),
+        *(_or_unknown(row[f"{level}_of_roof"], _percent) for level in LEVELS),
+        bound_words(row),
+    ]
+
+
+def bound_words(row: Mapping[str, Any]) -> str:
+    """``HBM`` for a kernel bound by that level's bandwidth, ``instructions`` for one bound by issue."""
+    if row["bound"] == "memory":
+        return LEVEL_LABELS[row["bound_level"]]
+    return "instructions" if row["bound"] == "compute" else _UNKNOWN
+
+
+def to_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The table for people as Markdown, names in code spans."""
+    titles = [title.removeprefix(">") for title in HEADINGS]
+    rule = ["---:" if title.startswith(">") else "---" for title in HEADINGS]
+    lines = [titles, rule]
+    for row in rows:
+        name, *rest = cells(row)
+        lines.append([f"`{name.replace('`', ' ')}`".replace("|", "\\|"), *rest])
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _or_unknown(value: Any, show: Any) -> str:
+    return _UNKNOWN if value is None else str(show(value))
+
+
+def _percent(fraction: float) -> str:
+    percent = fraction * 100
+    return f"{percent:.1f} %" if percent < 99.95 else f"{percent:.0f} %"

@@ -1,0 +1,139 @@
+"""Parse and print quantities with units. SI base units inside; prefixes live only here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+DECIMAL_PREFIXES: Final[dict[str, float]] = {
+    "": 1.0,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+}
+BINARY_PREFIXES: Final[dict[str, int]] = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+SECTOR_BYTES: Final = 32
+"""Bytes of one transaction: an L1, L2 or DRAM sector."""
+
+WAVEFRONT_BYTES: Final = 128
+"""Bytes a shared-memory wavefront can move."""
+
+WARP_THREADS: Final = 32
+
+# Profilers write K where SI has k; "m", "u" and "n" only make sense for seconds.
+_PROFILER_PREFIXES: Final[dict[str, float]] = {
+    "": 1.0,
+    "K": 1e3,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+}
+_SMALL_PREFIXES: Final[dict[str, float]] = {"": 1.0, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9}
+_COUNT_UNITS: Final = frozenset(
+    "inst instruction instructions sector sectors request requests cycle cycles warp warps block blocks "
+    "thread threads pass passes register transaction transactions event events wavefront wavefronts SM TPC GPC".split()
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A parsed unit: its dimension and the factor to the SI base unit.
+
+    ``dimension`` is one of ``seconds``, ``hertz``, ``bytes``, ``bytes_per_second``,
+    ``count``, ``percent`` or ``ratio`` (a quotient that roofctl does not use).
+    """
+
+    dimension: str
+    factor: float
+
+
+def _strip_prefix(text: str, bases: frozenset[str], prefixes: dict[str, float]) -> float | None:
+    for prefix, factor in prefixes.items():
+        if text.startswith(prefix) and text[len(prefix) :] in bases:
+            return factor
+    return None
+
+
+_SECONDS = frozenset({"s", "second", "seconds", "sec"})
+_BYTES = frozenset({"B", "byte", "bytes", "Byte", "Bytes"})
+_HERTZ = frozenset({"hz", "Hz", "HZ"})
+_PER_SECOND = {"s": 1.0, "second": 1.0, "msecond": 1e3, "ms": 1e3, "usecond": 1e6, "us": 1e6, "nsecond": 1e9, "ns": 1e9}
+
+
+def parse_unit(text: str) -> Unit | None:
+    """Unit of a profiler's unit cell, or None when the spelling is not known.
+
+    Spellings of ncu 2020-2026 and nvprof: ``nsecond`` and ``ns``, ``cycle/nsecond``
+    and ``Ghz``, ``Gbyte/second`` and ``GB/s``, ``inst``, ``%``, empty.
+    Prefixes are decimal, as the profilers mean them.
+    """
+    text = text.strip()
+    if text in ("", "#"):
+        return Unit("count", 1.0)
+    if text == "%":
+        return Unit("percent", 1.0)
+    for bases, prefixes, dimension in (
+        (_SECONDS, _SMALL_PREFIXES, "seconds"),
+        (_BYTES, _PROFILER_PREFIXES, "bytes"),
+        (_HERTZ, _PROFILER_PREFIXES, "hertz"),
+        (_COUNT_UNITS, _PROFILER_PREFIXES, "count"),
+    ):
+        factor = _strip_prefix(text, bases, prefixes)
+        if factor is not None:
+            return Unit(dimension, factor)
+    if "/" in text:
+        return _parse_quotient(text)
+    return None
+
+
+def _parse_quotient(text: str) -> Unit | None:
+    above, _, below = text.partition("/")
+    top = parse_unit(above)
+    if top is None:
+        return None
+    if below in _PER_SECOND:
+        dimension = {"bytes": "bytes_per_second", "count": "hertz"}.get(top.dimension)
+        return Unit(dimension, top.factor * _PER_SECOND[below]) if dimension else None
+    return Unit("ratio", top.factor) if below.isidentifier() else None
+
+
+def prefixed(value: float, unit: str, digits: int = 4) -> str:
+    """``value`` in base units as text with a decimal prefix: 4.814e12, "B/s" -> "4.814 TB/s".
+
+    ``digits`` is the number of significant digits. NaN and infinity are printed as such.
+    """
+    if not math.isfinite(value):
+        return f"{value} {unit}".rstrip()
+    for prefix, factor in reversed(DECIMAL_PREFIXES.items()):
+        if abs(value) >= factor * 0.99995 and factor > 1.0:
+            return f"{significant(value / factor, digits)} {prefix}{unit}"
+    return f"{significant(value, digits)} {unit}".rstrip()
+
+
+def significant(value: float, digits: int = 4) -> str:
+    """``value`` rounded to significant digits, never in exponent form below 1e6."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    if decimals > digits + 4:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{decimals}f}"
+
+
+def duration(seconds: float) -> str:
+    """A time for people: 181.6 µs, 4.01 ms."""
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if abs(seconds) >= factor:
+            return f"{significant(seconds / factor)} {unit}"
+    return f"{significant(seconds / 1e-9)} ns"
+
+
+def gtxn(bytes_per_second: float) -> float:
+    """Bandwidth in 10^9 transactions (32-byte sectors) per second."""
+    return bytes_per_second / SECTOR_BYTES / 1e9
