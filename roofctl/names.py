@@ -7,7 +7,7 @@ and for ``--kernel`` filters.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
@@ -112,22 +112,25 @@ def _with_templates(kernel: str) -> str:
 def short_names(kernels: Iterable[str], width: int = 48) -> dict[str, str]:
     """A distinct short name per full name.
 
-    The base name where it is unique, else with template arguments, else with the
-    parameters, else numbered; each elided in the middle to ``width`` characters.
+    The base name where it is unique; for kernels that share it, all of them with template
+    arguments, or with parameters, where that is whole and tells them apart; else numbered.
+    Names are elided in the middle to ``width`` characters.
     """
     full = list(dict.fromkeys(kernels))
+    families: defaultdict[str, list[str]] = defaultdict(list)
+    for kernel in full:
+        families[elide(base_name(kernel), width)].append(kernel)
     result: dict[str, str] = {}
-    pending = full
-    for form in (base_name, _with_templates, str.strip):
-        shorts = {kernel: elide(form(kernel), width) for kernel in pending}
-        taken = Counter(shorts.values())
-        used = set(result.values())
-        result.update({k: s for k, s in shorts.items() if taken[s] == 1 and s not in used})
-        pending = [k for k in pending if k not in result]
-    numbers: defaultdict[str, int] = defaultdict(int)
-    for kernel in pending:
-        stem = base_name(kernel)
-        numbers[stem] += 1
-        suffix = f" #{numbers[stem]}"
-        result[kernel] = elide(stem, width - len(suffix)) + suffix
+    for stem, members in families.items():
+        result.update({members[0]: stem} if len(members) == 1 else _told_apart(stem, members, width))
     return {kernel: result[kernel] for kernel in full}
+
+
+def _told_apart(stem: str, members: list[str], width: int) -> dict[str, str]:
+    """Short names of kernels that share their base name, all of one form."""
+    for form in (_with_templates, str.strip):
+        shorts = [form(kernel) for kernel in members]
+        if len(set(shorts)) == len(members) and max(map(len, shorts)) <= width:
+            return dict(zip(members, shorts, strict=True))
+    suffixes = [f" #{number}" for number in range(1, len(members) + 1)]
+    return {k: elide(stem, width - len(suffix)) + suffix for k, suffix in zip(members, suffixes, strict=True)}

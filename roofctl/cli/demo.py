@@ -36,6 +36,6 @@ def demo(output: Path) -> None:
     answer = study(Request(inputs=demo_files()))
     print_table(answer)
     say_notes(answer.notes)
-    options: dict[str, Any] = {"title": "Twelve kernels of known traffic", "levels": ("l2", "hbm")}
+    options: dict[str, Any] = {"title": "Twelve kernels of known traffic", "levels": ("hbm",)}
     draw(answer, "multi", options, [output / "roofctl-demo.png", output / "roofctl-demo.svg"])
     say("The capture: " + " ".join(str(path) for path in demo_files()))

@@ -1,0 +1,278 @@
+"""The kernels on the axes: markers, the lines that belong to them, and the labels beside them."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from roofctl.plots import text
+from roofctl.plots.axes import GIGA, to_data, to_points
+from roofctl.plots.crowd import MARKER, Crowd, Spot, Tag, box, place
+from roofctl.plots.scene import Scene, caveats
+from roofctl.plots.style import ALARM, FAINT, INK, KERNEL_COLORS, LevelLook, level_look
+from roofctl.roofline import Point
+from roofctl.units import gtxn, significant
+
+LABEL_SIZE: Final = 8.0
+NUMBER_SIZE: Final = 7.0
+
+_SAME_SPOT: Final = 4.0
+"""Points nearer than this (markers more than half covered) share a label."""
+
+_SAME_BLOCK: Final = 10.0
+_PREDICATED_FROM: Final = 1.01
+_RING: Final = 5.0
+_LINE_HEIGHT: Final = 1.3
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the legend: a name, cut to fit, and text that stays whole."""
+
+    handle: Line2D
+    name: str = ""
+    fixed: str = ""
+
+
+def handle(**look: object) -> Line2D:
+    return Line2D([], [], **{"linestyle": "None", "color": FAINT, **look})  # type: ignore[arg-type]
+
+
+def _mark(ax: Axes, point: Point, look: LevelLook, edge: str, scene: Scene) -> None:
+    """One marker: hollow when its traffic is not exact, ringed when it is above its roof."""
+    x, y = point.intensity, point.instructions_per_second / GIGA
+    hollow = bool(point.caveat)
+    ax.plot(
+        [x],
+        [y],
+        marker=look.marker,
+        markersize=look.size,
+        markerfacecolor="white" if hollow else look.color,
+        markeredgecolor=look.color if hollow else edge,
+        markeredgewidth=1.3 if hollow else 0.6,
+        linestyle="None",
+        clip_on=False,
+        gid=f"point-{point.level}",
+        zorder=5,
+    )
+    if _above(scene, point):
+        ax.plot(
+            [x],
+            [y],
+            marker="o",
+            markersize=look.size + _RING,
+            markerfacecolor="none",
+            markeredgecolor=ALARM,
+            markeredgewidth=1.2,
+            linestyle="None",
+            clip_on=False,
+            gid="above-roof",
+            zorder=4,
+        )
+
+
+def _above(scene: Scene, point: Point) -> bool:
+    assessment = scene.judge(point)
+    return assessment is not None and assessment.above_roof
+
+
+def _folded(words: str) -> str:
+    longest = 36
+    return "\n".join(textwrap.wrap(words, longest))
+
+
+def remarks(scene: Scene, measured: str = "") -> list[Entry]:
+    """Legend lines for what is special: two sets of ceilings, points above a roof, hollow points."""
+    entries: list[Entry] = []
+    if len(scene.rooflines) > 1:
+        solid, dashed = {"linestyle": "-", "linewidth": 1.4}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}
+        entries.append(Entry(handle(**solid, color=INK), fixed=f"measured ceilings{measured}"))
+        entries.append(Entry(handle(**dashed, color=INK, alpha=0.6), fixed="theoretical ceilings"))
+    if any(_above(scene, p) for p in scene.points):
+        ring = handle(marker="o", markersize=9, markerfacecolor="none", markeredgecolor=ALARM, markeredgewidth=1.2)
+        entries.append(Entry(ring, fixed="above the roof: see report"))
+    hollow = handle(marker="o", markersize=6, markerfacecolor="white", markeredgewidth=1.3)
+    entries += [Entry(hollow, fixed=_folded(f"hollow: {caveat}")) for caveat in caveats(scene.points)]
+    return entries
+
+
+# --- one kernel, all levels -----------------------------------------------------------
+
+
+def draw_hierarchical(ax: Axes, scene: Scene) -> list[Entry]:
+    """One kernel's points on its levels, joined at their height; returns the legend."""
+    kernel, points = scene.kernels[0], scene.points
+    if not points:
+        return remarks(scene)
+    height = points[0].instructions_per_second / GIGA
+    left, right = min(p.intensity for p in points), max(p.intensity for p in points)
+    ax.plot([left, right], [height, height], color=INK, linewidth=0.8, gid="join", zorder=3)
+    entries: list[Entry] = []
+    issued = kernel.issued_per_second
+    if issued is not None and issued > points[0].instructions_per_second * _PREDICATED_FROM:
+        margin = 1.5
+        ends, rate = [left / margin, right * margin], issued / GIGA
+        ax.plot(ends, [rate, rate], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
+        sample = handle(color=INK, linestyle=(0, (3, 1.5)), linewidth=1.2)
+        entries.append(Entry(sample, fixed="issued warp instructions"))
+    for point in points:
+        look = level_look(point.level, scene.options)
+        assessment = scene.judge(point)
+        if assessment is not None:
+            roof = assessment.attainable / GIGA
+            x = [point.intensity, point.intensity]
+            ax.plot(x, [height, roof], color=look.color, linewidth=0.9, linestyle=":", gid="headroom", zorder=2.5)
+        _mark(ax, point, look, "white", scene)
+    if any(scene.judge(p) for p in points):
+        entries.append(Entry(handle(linestyle=":", linewidth=0.9), fixed="distance to the roof"))
+    return entries + remarks(scene, " (100 %)")
+
+
+def label_levels(ax: Axes, scene: Scene, crowd: Crowd) -> None:
+    """``HBM 82 %`` beside each point; points close together get one block of lines."""
+    blocks: list[list[Point]] = []
+    for point in scene.points:
+        near = (b for b in blocks if math.dist(_spot(ax, b[0]), _spot(ax, point)) < _SAME_BLOCK)
+        block = next(near, None)
+        if block:
+            block.append(point)
+        else:
+            blocks.append([point])
+    texts = [[_fraction_label(p, scene) for p in block] for block in blocks]
+    tags = [_tag(ax, b[0], t, LABEL_SIZE, clear=8.0) for b, t in zip(blocks, texts, strict=True)]
+    for block, lines, tag, found in zip(blocks, texts, tags, place(tags, crowd), strict=True):
+        step = tag.height / len(lines)
+        for row, (point, line) in enumerate(zip(block, lines, strict=True)):
+            center = (found.center[0], found.center[1] + tag.height / 2 - (row + 0.5) * step)
+            color = level_look(point.level, scene.options).color
+            _write(ax, line, center, size=LABEL_SIZE, color=color, gid=f"label-{point.level}")
+        if found.leader:
+            _leader(ax, (tag.at, found.leader))
+
+
+def _fraction_label(point: Point, scene: Scene) -> str:
+    name = text.plain(level_look(point.level, scene.options).name)
+    assessment = scene.judge(point)
+    return f"{name} {percent(assessment.fraction)}" if assessment else name
+
+
+def percent(fraction: float) -> str:
+    """82 %, 4.1 %, <0.1 %."""
+    whole_from, least = 0.0995, 0.0005
+    if 0 < fraction < least:
+        return "<0.1 %"
+    return f"{fraction * 100:.0f} %" if fraction >= whole_from else f"{fraction * 100:.1f} %"
+
+
+# --- many kernels -----------------------------------------------------------------------
+
+
+def draw_multi(ax: Axes, scene: Scene, *, numbered: bool) -> list[Entry]:
+    """Every kernel's points: the shape is the level; the colour, or else a number, is the kernel."""
+    looks = [level_look(level, scene.options) for level in scene.levels]
+    for index, kernel in enumerate(scene.kernels):
+        style = scene.options.kernel_style(kernel)
+        points = scene.points_of(kernel)
+        color = style.color or (None if numbered else KERNEL_COLORS[index % len(KERNEL_COLORS)])
+        if len(points) > 1 and not numbered:
+            height = points[0].instructions_per_second / GIGA
+            ends = [min(p.intensity for p in points), max(p.intensity for p in points)]
+            ax.plot(ends, [height, height], color=color or FAINT, linewidth=0.7, alpha=0.6, gid="join", zorder=3)
+        for point in points:
+            level = level_look(point.level, scene.options)
+            # Several levels may stand on one spot: each is drawn smaller than the one below it.
+            size = level.size * 0.85 if len(looks) > 1 else 6.5
+            look = LevelLook(level.name, color or level.color, style.marker or level.marker, size, None)
+            _mark(ax, point, look, INK, scene)
+    entries: list[Entry] = []
+    for level in looks:
+        face = level.color if numbered else FAINT
+        sample = handle(marker=level.marker, markersize=6.5, color=face, markeredgecolor=INK, markeredgewidth=0.6)
+        entries.append(Entry(sample, fixed=_level_entry(level.name, scene)))
+    return [*([] if numbered else _kernel_entries(scene)), *entries, *remarks(scene)]
+
+
+def _level_entry(name: str, scene: Scene) -> str:
+    """A level's name with its rate: along a crowded line the rate may find no room."""
+    level = next((level for level in scene.levels if level_look(level, scene.options).name == name), "")
+    bandwidth = scene.rooflines[0].bandwidth(level)
+    words = text.plain(name)
+    return f"{words}, {significant(gtxn(bandwidth.bytes_per_second))} GTXN/s" if bandwidth else words
+
+
+def _kernel_entries(scene: Scene) -> list[Entry]:
+    """Colour and number of each kernel: the number serves readers in grey."""
+    entries: list[Entry] = []
+    for index, (kernel, short) in enumerate(zip(scene.kernels, scene.names, strict=True)):
+        name = f"{index + 1}  {short}" if scene.many else short
+        style = scene.options.kernel_style(kernel)
+        color = style.color or KERNEL_COLORS[index % len(KERNEL_COLORS)]
+        if style.marker:
+            sample = handle(marker=style.marker, markersize=6.5, color=color, markeredgecolor=INK, markeredgewidth=0.6)
+        else:
+            sample = handle(color=color, linestyle="-", linewidth=5, solid_capstyle="butt")
+        entries.append(Entry(sample, name, missing_text(scene, index)))
+    return entries
+
+
+def missing_text(scene: Scene, index: int) -> str:
+    """`` – (no HBM point)`` for a kernel that lacks a chosen level."""
+    levels = [level_look(level, scene.options).name for level in scene.missing(scene.kernels[index])]
+    return f" – (no {', '.join(levels)} point)" if levels else ""
+
+
+def number_points(ax: Axes, scene: Scene, crowd: Crowd) -> None:
+    """Each kernel's number beside its points; points on one spot share a label."""
+    groups: list[tuple[Point, Spot, list[int]]] = []
+    for number, kernel in enumerate(scene.kernels, 1):
+        for point in scene.points_of(kernel):
+            spot = _spot(ax, point)
+            same = next((g for g in groups if math.dist(g[1], spot) < _SAME_SPOT), None)
+            if same:
+                same[2].append(number)
+            else:
+                groups.append((point, spot, [number]))
+    longest = 24
+    labels = [textwrap.wrap(text.listing(numbers), longest) for _, _, numbers in groups]
+    tags = [_tag(ax, point, lines, NUMBER_SIZE, clear=4.0) for (point, _, _), lines in zip(groups, labels, strict=True)]
+    for lines, tag, found in zip(labels, tags, place(tags, crowd), strict=True):
+        _write(ax, "\n".join(lines), found.center, size=NUMBER_SIZE, color=INK, gid="number")
+        if found.leader:
+            _leader(ax, (tag.at, found.leader))
+
+
+# --- both ---------------------------------------------------------------------------------
+
+
+def add_markers(ax: Axes, scene: Scene, crowd: Crowd) -> None:
+    """Tell the crowd where the markers are."""
+    size = 8.0
+    for point in scene.points:
+        crowd.add(box(*_spot(ax, point), size, size), MARKER)
+
+
+def _spot(ax: Axes, point: Point) -> Spot:
+    return to_points(ax, point.intensity, point.instructions_per_second / GIGA)
+
+
+def _tag(ax: Axes, point: Point, lines: Sequence[str], size: float, clear: float) -> Tag:
+    across = max(text.width(line, size) for line in lines)
+    return Tag(_spot(ax, point), across + 2.5, len(lines) * size * _LINE_HEIGHT, clear)
+
+
+def _write(ax: Axes, label: str, center: Spot, *, size: float, color: str, gid: str) -> None:
+    x, y = to_data(ax, center)
+    ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
+    style = {"fontsize": size, "color": color, "gid": gid, "linespacing": 1.1, "bbox": ground}
+    ax.text(x, y, label, ha="center", va="center", parse_math=False, zorder=6, **style)  # type: ignore[arg-type]
+
+
+def _leader(ax: Axes, ends: Sequence[Spot]) -> None:
+    xs, ys = zip(*(to_data(ax, end) for end in ends), strict=True)
+    ax.plot(xs, ys, color=FAINT, linewidth=0.4, gid="leader", zorder=3.5)

@@ -1,0 +1,150 @@
+"""What will be on the picture: checked rooflines and kernels, their names, and what is left out and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from roofctl.errors import InputError
+from roofctl.plots.style import PlotOptions, level_name
+from roofctl.plots.text import elide, listing, plain
+from roofctl.roofline import Assessment, KernelPoints, Point, Roofline, assess
+
+_NAME_ROOM: Final = 160.0
+_DRAWABLE: Final = "a logarithmic axis needs a positive number"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Rooflines (measured first), kernels with drawable points only, and one name per kernel."""
+
+    rooflines: tuple[Roofline, ...]
+    kernels: tuple[KernelPoints, ...]
+    names: tuple[str, ...]
+    options: PlotOptions
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        return self.options.levels
+
+    @property
+    def points(self) -> list[Point]:
+        """Every point that is drawn."""
+        return [p for kernel in self.kernels for p in self.points_of(kernel)]
+
+    @property
+    def many(self) -> bool:
+        """Whether kernels have to be told apart."""
+        return len(self.kernels) > 1
+
+    def points_of(self, kernel: KernelPoints) -> list[Point]:
+        """A kernel's points on the chosen levels, in their order."""
+        return [p for p in map(kernel.point, self.levels) if p is not None]
+
+    def missing(self, kernel: KernelPoints) -> tuple[str, ...]:
+        """The chosen levels on which a kernel has no point."""
+        return tuple(level for level in self.levels if kernel.point(level) is None)
+
+    def judge(self, point: Point) -> Assessment | None:
+        """A point against its measured ceiling, or the theoretical one where none was measured."""
+        return next((found for r in self.rooflines if (found := assess(point, r)) is not None), None)
+
+
+def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], options: PlotOptions) -> Scene:
+    """Check what was asked for and set aside what cannot be drawn."""
+    if not options.levels:
+        raise InputError("no memory level to draw", hint="choose one or more of l1, l2, hbm")
+    bases = [r.basis for r in rooflines]
+    if not rooflines or len(set(bases)) < len(bases):
+        seen = ", ".join(bases) or "none"
+        raise InputError(f"a figure takes one theoretical roofline, one measured, or one of each; seen: {seen}")
+    ordered = sorted(rooflines, key=lambda r: r.basis != "measured")
+    return Scene(
+        rooflines=tuple(_usable_roofline(r) for r in ordered),
+        kernels=tuple(_usable_kernel(k) for k in kernels),
+        names=_names(kernels, options),
+        options=options,
+    )
+
+
+def positive(value: float) -> bool:
+    return math.isfinite(value) and value > 0
+
+
+def _usable_roofline(roofline: Roofline) -> Roofline:
+    peak = roofline.peak.instructions_per_second
+    if not positive(peak):
+        raise InputError(f"{roofline.gpu}: an instruction peak of {peak:g} per second cannot be drawn")
+    bad = {b.level: f"seen {b.bytes_per_second:g} B/s" for b in roofline.bandwidths if not positive(b.bytes_per_second)}
+    kept = tuple(b for b in roofline.bandwidths if b.level not in bad)
+    return replace(roofline, bandwidths=kept, absent={**roofline.absent, **bad}) if bad else roofline
+
+
+def _usable_kernel(kernel: KernelPoints) -> KernelPoints:
+    bad = {
+        p.level: f"intensity {p.intensity:g}, {p.instructions_per_second:g} instructions/s: {_DRAWABLE}"
+        for p in kernel.points
+        if not (positive(p.intensity) and positive(p.instructions_per_second))
+    }
+    kept = tuple(p for p in kernel.points if p.level not in bad)
+    issued = kernel.issued_per_second if positive(kernel.issued_per_second or 0.0) else None
+    share = kernel.time_share if math.isfinite(kernel.time_share or 0.0) else None
+    missing = {**kernel.missing, **bad}
+    return replace(kernel, points=kept, missing=missing, issued_per_second=issued, time_share=share)
+
+
+def _names(kernels: Sequence[KernelPoints], options: PlotOptions) -> tuple[str, ...]:
+    """A name per kernel: the user's label, else the short name, else (where two share it) the full one."""
+
+    def short(kernel: KernelPoints) -> str:
+        return options.kernel_style(kernel).label or kernel.short_name
+
+    def noted(name: str, kernel: KernelPoints) -> str:
+        return plain(f"{name} ({kernel.note})" if kernel.note else name)
+
+    first = [noted(short(k), k) for k in kernels]
+    return tuple(
+        noted(options.kernel_style(k).label or k.kernel, k) if first.count(name) > 1 else name
+        for k, name in zip(kernels, first, strict=True)
+    )
+
+
+def footnotes(scene: Scene, *, numbered: bool) -> list[str]:
+    """One line per thing that is not on the picture, with its reason."""
+    return [plain(line) for line in (*_absent_ceilings(scene), *_missing_points(scene, numbered=numbered))]
+
+
+def _absent_ceilings(scene: Scene) -> list[str]:
+    lines: list[str] = []
+    for roofline in scene.rooflines:
+        kind = f"{roofline.basis} " if len(scene.rooflines) > 1 else ""
+        for level in scene.levels:
+            if roofline.bandwidth(level) is None:
+                reason = roofline.absent.get(level, "not known for this GPU")
+                lines.append(f"no {kind}{level_name(level)} ceiling: {reason}")
+    return lines
+
+
+def _missing_points(scene: Scene, *, numbered: bool) -> list[str]:
+    """Kernels without a point, those that share level and reason on one line."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, kernel in enumerate(scene.kernels):
+        for level in scene.missing(kernel):
+            reason = kernel.missing.get(level, "not counted")
+            groups.setdefault((level, reason), []).append(index)
+    lines: list[str] = []
+    for (level, reason), members in groups.items():
+        if numbered:
+            who = f" for {listing([i + 1 for i in members])}"
+        else:
+            names = [elide(scene.names[i], 7.0, _NAME_ROOM) for i in members]
+            who = f" for {', '.join(names)}" if len(scene.kernels) > 1 else ""
+        lines.append(f"no {level_name(level)} point{who}: {reason}")
+    return lines
+
+
+def caveats(points: Sequence[Point]) -> list[str]:
+    """The different caveats among points, in order of appearance."""
+    return list(dict.fromkeys(plain(p.caveat) for p in points if p.caveat))

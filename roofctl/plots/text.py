@@ -1,0 +1,86 @@
+"""Words for pictures: measure, shorten and clean text before it reaches a figure.
+
+Kernel names come from users: they may be 2,800 characters long, hold characters the
+font lacks, and begin with an underscore. Text sizes here are in points.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from functools import lru_cache
+from typing import Final
+
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.textpath import TextToPath
+
+FONT: Final = "DejaVu Sans"
+"""Shipped with matplotlib, so a figure looks the same on every machine."""
+
+ELLIPSIS: Final = "…"
+LINE_HEIGHT: Final = 1.35
+
+_SUBSTITUTE: Final = "□"
+_MEASURE: Final = TextToPath()
+_SLACK: Final = 1.02  # hinting makes bitmap text a little wider than its outline
+
+
+@lru_cache(maxsize=1)
+def _known_characters() -> frozenset[int]:
+    return frozenset(get_font(findfont(FontProperties(family=FONT))).get_charmap())
+
+
+def plain(text: str) -> str:
+    """``text`` on one line, with a box for every character that the font cannot draw."""
+    known = _known_characters()
+    return "".join(c if ord(c) in known else _SUBSTITUTE for c in " ".join(text.split()))
+
+
+@lru_cache(maxsize=4096)
+def width(text: str, size: float, weight: str = "normal") -> float:
+    """Width of one line of text, in points."""
+    properties = FontProperties(family=FONT, size=size, weight=weight)
+    across, _, _ = _MEASURE.get_text_width_height_descent(text, properties, ismath=False)
+    return float(across) * _SLACK
+
+
+def elide(text: str, size: float, room: float, weight: str = "normal") -> str:
+    """``text`` with its middle taken out until it fits into ``room`` points.
+
+    Both ends stay: names of one family differ at either.
+    """
+    if width(text[:1000], size, weight) <= room and width(text, size, weight) <= room:
+        return text
+    fits, fails = 0, min(len(text), 1000)
+    while fails - fits > 1:
+        kept = (fits + fails) // 2
+        if width(_without_middle(text, kept), size, weight) <= room:
+            fits = kept
+        else:
+            fails = kept
+    return _without_middle(text, fits)
+
+
+def _without_middle(text: str, kept: int) -> str:
+    tail = kept // 2
+    return text[: kept - tail] + ELLIPSIS + (text[-tail:] if tail else "")
+
+
+def wrap(text: str, size: float, room: float) -> list[str]:
+    """``text`` in lines of about ``room`` points."""
+    average = width(text, size) / max(1, len(text))
+    return textwrap.wrap(text, max(20, int(room / average * 0.95))) if average else []
+
+
+def listing(numbers: list[int]) -> str:
+    """Numbers for one label: 3, 7, 9 and runs of three or more as 3–5."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    shortest_range = 3
+    words: list[str] = []
+    for run in runs:
+        words += [f"{run[0]}–{run[-1]}"] if len(run) >= shortest_range else [str(n) for n in run]
+    return ", ".join(words)
