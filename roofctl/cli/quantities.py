@@ -15,7 +15,12 @@ from roofctl.cli.common import talk_options, terminal_width, use_color
 @click.option("--profiler", type=click.Choice(["ncu", "nvprof"]), default="ncu", show_default=True, help="Profiler.")
 @click.option("--set", "metric_set", metavar="NAME", help="Only quantities of one metric set, such as instruction.")
 @click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output form."
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "counters"]),
+    default="table",
+    show_default=True,
+    help="Output form; counters is a list for ncu --metrics.",
 )
 @talk_options
 def quantities(chip: str, profiler: str, metric_set: str | None, form: str) -> None:
@@ -38,6 +43,9 @@ def quantities(chip: str, profiler: str, metric_set: str | None, form: str) -> N
     rows = listing(known, _chip_name(chip), profiler, metric_set)
     if form == "json":
         click.echo(json.dumps(rows, indent=2))
+        return
+    if form == "counters":
+        click.echo(",".join(dict.fromkeys(counter for row in rows for counter in row["counters"])))
         return
     columns = ["quantity", "sets", "counters", "remark"]
     lines = [[row["quantity"], ", ".join(row["sets"]), row["formula"], row["remark"]] for row in rows]
