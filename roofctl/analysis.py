@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import pandas as pd
@@ -12,7 +13,7 @@ import pandas as pd
 from roofctl.counts import Note
 from roofctl.errors import InputError
 from roofctl.grouping import Kernels
-from roofctl.names import base_name, short_names
+from roofctl.names import base_name, matches, short_names, some
 from roofctl.quantities import Chip
 from roofctl.roofline import LEVEL_LABELS, LEVELS, KernelPoints, Point, Roofline, assess, kernel_bound
 from roofctl.units import WARP_THREADS
@@ -62,13 +63,16 @@ class _Gaps:
 def _who(names: Sequence[str], of: int) -> str:
     if len(names) >= of:
         return "all kernels" if of > 1 else names[0]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return some(names, 3)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which kernels to keep: ``kernel`` and ``exclude`` are regular expressions, searched in the function's base
-    name or, with ``match_full``, in the full name; ``top`` keeps the N with the longest total time."""
+    """Which kernels to keep.
+
+    ``kernel`` and ``exclude`` are regular expressions, searched in the function's base name or, with
+    ``match_full``, in the full name; ``top`` keeps the N with the longest total time.
+    """
 
     kernel: str = ""
     exclude: str = ""
@@ -77,8 +81,7 @@ class Selection:
 
     def keeps(self, kernel: str) -> bool:
         """Whether the name filters keep ``kernel``."""
-        name = kernel if self.match_full else base_name(kernel)
-        return bool(re.search(self.kernel, name)) and not (self.exclude and re.search(self.exclude, name))
+        return matches(kernel, self.kernel, self.exclude, full=self.match_full)
 
     def check(self) -> None:
         """Raise InputError when a filter is no regular expression."""
@@ -115,7 +118,7 @@ def analyse(
     pairs: list[tuple[dict[str, Any], KernelPoints]] = []
     for capture, record in records:
         row = _row(record, capture, shorts, totals[id(capture)], instructions, chip, gaps)
-        kernel = _points(row, len(captures) > 1)
+        kernel = _points(row, several=len(captures) > 1)
         _judge(row, kernel, roofline)
         pairs.append((row, kernel))
     notes += gaps.notes(len(pairs))
@@ -135,10 +138,9 @@ def _select(captures: Sequence[Kernels], selection: Selection) -> list[tuple[Ker
     kept = [pair for pair in records if selection.keeps(pair[1]["kernel"])]
     if not kept:
         found = list(dict.fromkeys(base_name(record["kernel"]) for _, record in records))
-        more = f" and {len(found) - 12} more" if len(found) > 12 else ""
         raise InputError(
             f"no kernel is left by --kernel {selection.kernel!r} --exclude {selection.exclude!r}; "
-            f"the input has: {', '.join(found[:12])}{more}",
+            f"the input has: {some(found, 12)}",
             hint="filters match the function's base name; --match-full matches the full name",
         )
     kept.sort(key=lambda pair: (-(_known(pair[1].get("seconds_total")) or 0.0), pair[1]["kernel"]))
@@ -182,7 +184,14 @@ def _row(
     )
     for name in ("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total", "sm_clock_hz"):
         row[name] = _known(record.get(name))
-    counts = ("thread_instructions", "issued_warp_instructions", "l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts")
+    counts = (
+        "thread_instructions",
+        "issued_warp_instructions",
+        "l1_global_sectors",
+        "l1_local_sectors",
+        "l1_lsu_sectors",
+        "shared_wavefronts",
+    )
     for name in (*counts, *(f"{level}_transactions" for level in LEVELS)):
         row[name] = whole(_known(record.get(name)))
         row["caveats"][name] = _known(record.get(f"caveat:{name}")) or ""
@@ -201,7 +210,13 @@ def _take_instructions(row: dict[str, Any], capture: Kernels, instructions: Inst
     """Fill ``warp_instructions`` and ``gips``, by the wanted count or, with a note, the other one."""
     short = row["short_name"]
     threads, issued = row["thread_instructions"], row["issued_warp_instructions"]
-    by_thread = None if threads is None else whole(threads / WARP_THREADS) if threads % WARP_THREADS else whole(threads // WARP_THREADS)
+    by_thread = (
+        None
+        if threads is None
+        else whole(threads / WARP_THREADS)
+        if threads % WARP_THREADS
+        else whole(threads // WARP_THREADS)
+    )
     wanted, other = (by_thread, issued) if instructions == "thread" else (issued, by_thread)
     row["warp_instructions"] = wanted if wanted is not None else other
     if wanted is None and other is None:
@@ -209,7 +224,8 @@ def _take_instructions(row: dict[str, Any], capture: Kernels, instructions: Inst
         gaps.add(f"no instruction count: {reason}", short)
     elif wanted is None:
         used = "issued warp instructions" if instructions == "thread" else "thread instructions / 32 (a lower bound)"
-        gaps.add(f"points use {used}: {'thread' if instructions == 'thread' else 'issued warp'} instructions were not captured", short)
+        lacking = "thread" if instructions == "thread" else "issued warp"
+        gaps.add(f"points use {used}: {lacking} instructions were not captured", short)
     elif other is None and instructions == "thread":
         gaps.add("issued warp instructions were not captured: thread instructions / 32 is a lower bound of them", short)
     if caveat := row["caveats"]["thread_instructions"]:
@@ -257,18 +273,24 @@ def _mark_uncounted_l1(row: dict[str, Any], chip: Chip | None) -> None:
     if idle or passed_by:
         row["l1_transactions"] = None
         row["missing"]["l1"] = (
-            "not counted: L2 has more traffic from the multiprocessors than L1 counted (bulk copies by TMA, or textures)"
+            "not counted: L2 got more from the multiprocessors than L1 counted (bulk copies by TMA, or textures)"
         )
 
 
-def _points(row: Mapping[str, Any], several: bool) -> KernelPoints:
+def _points(row: Mapping[str, Any], *, several: bool) -> KernelPoints:
     points = []
     if row["gips"] is not None:
         for level in LEVELS:
             if row[f"{level}_intensity"] is not None:
                 caveat = row["caveats"][f"{level}_transactions"]
                 points.append(
-                    Point(level, row[f"{level}_transactions"], row[f"{level}_intensity"], row["gips"] * 1e9, _bound_word(caveat))
+                    Point(
+                        level,
+                        row[f"{level}_transactions"],
+                        row[f"{level}_intensity"],
+                        row["gips"] * 1e9,
+                        _bound_word(caveat),
+                    )
                 )
     missing = dict(row["missing"])
     if row["gips"] is None:
@@ -284,8 +306,13 @@ def _points(row: Mapping[str, Any], several: bool) -> KernelPoints:
         launches=row["launches"],
         issued_per_second=issued / row["seconds"] if issued is not None and row["seconds"] else None,
         missing=missing,
-        note=row["source"] if several else "",
+        note=file_names(row["source"]) if several else "",
     )
+
+
+def file_names(source: str) -> str:
+    """The ``source`` of a row without folders."""
+    return ", ".join(Path(path).name for path in source.split(", "))
 
 
 def _bound_word(caveat: str) -> str:
@@ -320,8 +347,8 @@ def _above_roof(pairs: Sequence[tuple[dict[str, Any], KernelPoints]], roofline: 
             if assessment and assessment.above_roof:
                 notes.append(
                     Note(
-                        f"{row['short_name']} is {assessment.fraction:.0%} of its {LEVEL_LABELS[point.level]} roof, above it: "
-                        "the GPU ran above the clock of the ceilings, the GPU profile is not this GPU's, "
+                        f"{row['short_name']} is {assessment.fraction:.0%} of its {LEVEL_LABELS[point.level]} roof, "
+                        "above it: the GPU ran above the clock of the ceilings, the GPU profile is not this GPU's, "
                         f"or the counter leaves traffic out{' (' + point.caveat + ')' if point.caveat else ''}",
                         warning=True,
                     )

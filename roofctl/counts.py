@@ -38,6 +38,13 @@ SECTION_OF_TIME: Final = ("seconds", "sm_clock_hz")
 """Quantities that must come from one run together: a time belongs to its clock."""
 
 
+_FACTS: Final = (
+    *("gpu__time", "sm__cycles", "smsp__cycles", "sm__maximum_warps", "smsp__maximum_warps"),
+    *("device__", "launch__", "profiler__", "numa__", "nvlink__", "c2clink__"),
+)
+"""Beginnings of columns that every raw page has, whatever was asked for: time, device and launch."""
+
+
 @dataclass(frozen=True)
 class Note:
     """Something the user should know: a ``warning``, or a ``detail`` shown only with -v."""
@@ -65,6 +72,7 @@ class Evaluated:
     quantity that could be made (``seconds_min``, ``seconds_max``, ``seconds_total`` too,
     where a summary gives them). ``caveats`` and ``missing`` are texts per quantity.
     ``patched``: some counter of this part runs with patched instructions, so its time is suspect.
+    ``counters`` are those that count work, known to roofctl or not.
     """
 
     frame: pd.DataFrame
@@ -72,12 +80,17 @@ class Evaluated:
     caveats: Mapping[str, str]
     missing: Mapping[str, str]
     patched: bool
-    others: bool
+    counters: frozenset[str]
 
     @property
     def quantities(self) -> tuple[str, ...]:
         """Quantities that this part has, in the catalogue's order."""
         return tuple(name for name in catalogue().quantities if name in self.frame.columns)
+
+
+def counts_work(counter: str) -> bool:
+    """Whether a counter says what a kernel did, not only when, where, or on which device."""
+    return not counter.startswith(_FACTS)
 
 
 def check_frame(frame: pd.DataFrame) -> None:
@@ -102,7 +115,9 @@ def evaluate(part: Part, chip: str | None) -> Evaluated:
     missing: dict[str, str] = {}
     patched = any(known.patched(name) for name in part.names)
     for quantity in known.quantities.values():
-        made = _from_counters(part.frame, quantity, chip, patched=patched) or _from_quantities(columns, caveats, quantity)
+        made = _from_counters(part.frame, quantity, chip, patched=patched) or _from_quantities(
+            columns, caveats, quantity
+        )
         if made is None:
             missing[quantity.name] = why_missing(quantity, chip, part.names, part.frame)
             continue
@@ -118,7 +133,7 @@ def evaluate(part: Part, chip: str | None) -> Evaluated:
         caveats=caveats,
         missing=missing,
         patched=patched,
-        others=bool(part.names - _counters_of(known, SECTION_OF_TIME)),
+        counters=frozenset(filter(counts_work, part.names)) - _counters_of(known, SECTION_OF_TIME),
     )
 
 
@@ -143,7 +158,8 @@ def _from_counters(
 def _apply(frame: pd.DataFrame, recipe: Recipe) -> pd.Series:
     first, *rest = recipe.counters
     if recipe.operation == "quotient":
-        return frame[first].astype("Float64") / frame[rest[0]].astype("Float64")
+        below = frame[rest[0]].astype("Float64")
+        return frame[first].astype("Float64") / below.where(below != 0)
     if recipe.operation == "product":
         return (frame[first].astype("Float64") * frame[rest[0]].astype("Float64")).round()
     weights = dict(recipe.counters)
@@ -206,7 +222,10 @@ def why_missing(quantity: Quantity, chip: str | None, names: frozenset[str], fra
     empty = [c for r in quantity.recipes for c in r.counters if c in frame.columns and not _has(frame, c)]
     if empty:
         return f"{empty[0]} has no value in any launch (n/a or nan)"
-    recipes = [r for r in quantity.recipes if r.profiler == _profiler(names)] or list(quantity.recipes)
+    profiler = _profiler(names)
+    recipes = [r for r in quantity.recipes if r.profiler == profiler]
+    if not recipes:
+        return f"{profiler} has no counter for it"
     wanted = next((r for r in recipes if chip is None or known.available(r, chip)), None)
     if wanted is None:
         reasons = (known.absent(counter, chip or "", recipes[0].profiler) for counter in recipes[0].counters)
@@ -216,25 +235,35 @@ def why_missing(quantity: Quantity, chip: str | None, names: frozenset[str], fra
 
 
 def _why_not_composed(quantity: Quantity, chip: str | None, names: frozenset[str], frame: pd.DataFrame) -> str:
-    """The reason by the composition that lacks the fewest parts."""
+    """The reason by the composition that lacks the fewest parts, of those that this profiler can make."""
     known = catalogue()
+    profiler = _profiler(names)
 
     def lacking(parts: Iterable[str]) -> list[str]:
-        return [p for p in parts if not any(all(_has(frame, c) for c in r.counters) for r in known.quantities[p].recipes)]
+        return [
+            p for p in parts if not any(all(_has(frame, c) for c in r.counters) for r in known.quantities[p].recipes)
+        ]
 
-    fewest = min((lacking(c.quantities) for c in quantity.compositions), key=len)
+    def countable(parts: Iterable[str]) -> bool:
+        return all(any(r.profiler == profiler for r in known.quantities[p].recipes) for p in parts)
+
+    possible = [c for c in quantity.compositions if countable(c.quantities)] or quantity.compositions
+    fewest = min((lacking(c.quantities) for c in possible), key=len)
     return "; ".join(why_missing(known.quantities[name], chip, names, frame) for name in fewest)
 
 
 def _listed(counters: Sequence[str]) -> str:
-    """Counters in words; a family that differs in its last part only is named once."""
+    """Counters in words; a family of ncu that differs in its last part only is named once."""
     stem = os.path.commonprefix(list(counters))
-    if len(counters) > 1 and "_" in stem:
+    if len(counters) > 1 and "_" in stem and all(counter.endswith(".sum") for counter in counters):
         cut = stem.rindex("_") + 1
         return stem[:cut] + "{" + ",".join(counter[cut:].removesuffix(".sum") for counter in counters) + "}.sum"
-    return " and ".join(counters)
+    *others, last = counters
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _profiler(names: frozenset[str]) -> str:
-    """Profiler whose spelling the counters have: ncu's hold a double underscore."""
-    return "ncu" if any("__" in name for name in names) else "nvprof"
+    """Profiler whose spelling the counters have: ncu's hold a double underscore or are labels of its details page."""
+    recipes = (recipe for quantity in catalogue().quantities.values() for recipe in quantity.recipes)
+    labels = {counter for recipe in recipes if recipe.profiler == "ncu" for counter in recipe.counters}
+    return "ncu" if names & labels or any("__" in name for name in names) else "nvprof"

@@ -65,7 +65,9 @@ def captured_clock(captures: Sequence[Kernels], max_hz: float | None) -> tuple[C
             continue
         frame = capture.frame
         long_enough = (frame["seconds"] >= LONG_LAUNCH_SECONDS).fillna(value=False)
-        long_hz += [float(hz) for hz in frame.loc[long_enough, "sm_clock_hz_median"].fillna(frame["sm_clock_hz"]).dropna()]
+        long_hz += [
+            float(hz) for hz in frame.loc[long_enough, "sm_clock_hz_median"].fillna(frame["sm_clock_hz"]).dropna()
+        ]
         short = short or bool(frame["sm_clock_hz"].notna().any())
     if long_hz:
         hz = float(pd.Series(long_hz).median())
@@ -77,7 +79,9 @@ def captured_clock(captures: Sequence[Kernels], max_hz: float | None) -> tuple[C
         )
         return Clock(min(hz, max_hz) if max_hz else hz, "sm", "as captured"), note
     if short and max_hz:
-        text = "every launch is shorter than 40 µs, too short to derive the SM clock: ceilings are at the device's maximum"
+        text = (
+            "every launch is shorter than 40 µs, too short to derive the SM clock: ceilings are at the device's maximum"
+        )
         return Clock(max_hz, "sm", "device maximum"), Note(text)
     return None, None
 

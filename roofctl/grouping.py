@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Literal
 
 import pandas as pd
 
 from roofctl.counts import SECTION_OF_TIME, Evaluated, Note
 from roofctl.errors import InputError
+from roofctl.names import base_name, some
 from roofctl.quantities import catalogue
 
 Group = Literal["kernel", "kernel+grid", "launch"]
 
+_FITS: Final = 2.0**62
+"""Sums above this leave Int64 for Float64."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,11 @@ def _conflict(one: Evaluated, two: Evaluated) -> bool:
     if _stands_alone(one) and _stands_alone(two):
         return True
     counted = [set(part.quantities) - {*SECTION_OF_TIME, "max_sm_clock_hz", "sm_count"} for part in (one, two)]
-    if counted[0] or counted[1] or one.others or two.others:
-        # A better recipe beside a worse one completes it; two good ones are two captures.
-        return any(not one.caveats.get(n) and not two.caveats.get(n) for n in counted[0] & counted[1])
+    if counted[0] or counted[1]:
+        # A better recipe beside a worse one completes it; two of the same worth are two captures.
+        return any(bool(one.caveats.get(n)) == bool(two.caveats.get(n)) for n in counted[0] & counted[1])
+    if one.counters or two.counters:
+        return bool(one.counters & two.counters)
     return "seconds" in one.quantities and "seconds" in two.quantities
 
 
@@ -84,14 +89,13 @@ def _merge(parts: Sequence[Evaluated], group: Group) -> Kernels:
     index = tables[0].index
     for table in tables[1:]:
         index = index.union(table.index, sort=False)
-    frame = pd.DataFrame(index=index)
+    columns = {}
     for name in _all_columns(tables):
         order = timed if _belongs_to_time(name) else _caveat_order(parts, name)
-        frame[name] = _first_known([tables[i] for i in order], name, index)
+        columns[name] = _first_known([tables[i] for i in order], name, index)
+    frame = pd.DataFrame(columns, index=index)
     _note_times(parts, timed, tables, notes)
-    missing = {
-        name: reason for name, reason in parts[0].missing.items() if all(name in part.missing for part in parts)
-    }
+    missing = {name: reason for name, reason in parts[0].missing.items() if all(name in part.missing for part in parts)}
     for part in parts[1:]:
         missing.update({n: r for n, r in part.missing.items() if n in missing and "has no value" in r})
     sources = tuple(dict.fromkeys(part.source for part in parts))
@@ -149,12 +153,18 @@ def _note_times(
     with_time = [i for i in timed if "seconds" in parts[i].quantities]
     if len(with_time) > 1:
         chosen, *others = with_time
-        why = ", without patched instructions" if any(parts[i].patched for i in others) and not parts[chosen].patched else ""
+        why = (
+            ", without patched instructions"
+            if any(parts[i].patched for i in others) and not parts[chosen].patched
+            else ""
+        )
         notes.append(Note(f"times are those of {parts[chosen].source}{why}; the other runs' times are left out"))
     counts = {part.source: table["launches"].sum() for part, table in zip(parts, tables, strict=True)}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{count} in {source}" for source, count in counts.items())
-        notes.append(Note(f"the files of one capture differ in launches ({listed}); means per launch are used", warning=True))
+        notes.append(
+            Note(f"the files of one capture differ in launches ({listed}); means per launch are used", warning=True)
+        )
 
 
 def _aggregate(part: Evaluated, keys: Sequence[str], notes: list[Note]) -> pd.DataFrame:
@@ -163,28 +173,33 @@ def _aggregate(part: Evaluated, keys: Sequence[str], notes: list[Note]) -> pd.Da
     if "occurrence" in keys:
         frame = frame.assign(occurrence=frame.groupby("kernel").cumcount())
     frame = _complete_rows(frame, part, notes)
-    grouped = frame.groupby(list(keys), sort=False, dropna=False)
-    result = pd.DataFrame({"launches": grouped["launches"].sum()})
-    for name in ("block", "grid"):
-        if name not in keys:
-            result[name] = _common(frame, keys, name)
-    for name in part.quantities:
-        result = result.join(_statistics(frame, keys, name, result["launches"]))
-        # Empty, not missing: the caveat must come from the part that gives the value.
-        result[f"caveat:{name}"] = part.caveats.get(name, "")
-    return result
+    launches = _grouped(frame[["launches"]], frame, keys)["launches"].sum()
+    columns = {"launches": launches}
+    columns.update({name: _common(frame, keys, name) for name in ("block", "grid") if name not in keys})
+    columns.update(_statistics(frame, part.quantities, keys, launches))
+    # Empty, not missing: the caveat must come from the part that gives the value.
+    caveats = {f"caveat:{name}": part.caveats.get(name, "") for name in part.quantities}
+    return pd.DataFrame(columns).assign(**caveats)
+
+
+def _grouped(columns: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> Any:
+    return columns.groupby([frame[key] for key in keys], sort=False, dropna=False)
 
 
 def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> pd.DataFrame:
-    """Leave out launches that lack a quantity which others of the same kernel have.
+    """Leave out launches that lack a quantity of the instruction set which others of the same kernel have.
 
-    Summing counts over some launches and times over others would give a rate of nothing.
+    Summing counts over some launches and times over others would give a rate of nothing. A gap in
+    another set's counter leaves that quantity missing, and the launch in.
     """
     lacking = pd.Series(data=False, index=frame.index)
+    gaps: list[str] = []
     for name in part.quantities:
         empty = frame[name].isna()
-        if empty.any():
-            lacking |= empty & frame.groupby("kernel")[name].transform(lambda values: values.notna().any()).astype(bool)
+        if "instruction" in catalogue().quantities[name].sets and empty.any():
+            having = frame["kernel"].isin(frame.loc[~empty, "kernel"])
+            lacking |= empty & having
+            gaps += [name] if bool((empty & having).any()) else []
     if not lacking.any():
         return frame
     kept = frame[~lacking]
@@ -192,8 +207,10 @@ def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> p
     whole = frame["kernel"].isin(kept["kernel"])
     left_out = int(frame.loc[lacking & whole, "launches"].sum())
     if left_out:
+        launches = "1 launch is" if left_out == 1 else f"{left_out} launches are"
+        kernels = some(list(dict.fromkeys(map(base_name, frame.loc[lacking & whole, "kernel"]))), 3)
         notes.append(
-            Note(f"{part.source}: {left_out} launches left out: a counter has no value there (n/a or nan)", warning=True)
+            Note(f"{part.source}: {launches} left out: no value for {some(gaps, 3)} there ({kernels})", warning=True)
         )
     return frame[~(lacking & whole)]
 
@@ -204,35 +221,45 @@ def _common(frame: pd.DataFrame, keys: Sequence[str], name: str) -> pd.Series:
     return distinct["first"].where(distinct["nunique"] == 1, None)
 
 
-def _statistics(frame: pd.DataFrame, keys: Sequence[str], name: str, launches: pd.Series) -> pd.DataFrame:
-    summaries = bool(frame["is_summary"].any())
-    work = frame[[*keys, "launches"]].assign(
-        value=frame[name],
-        total=frame.get(f"{name}_total", frame[name] * frame["launches"]),
-        low=_ends(frame, name, "min"),
-        high=_ends(frame, name, "max"),
-    )
-    grouped = work.groupby(list(keys), sort=False, dropna=False)
-    total = grouped["total"].sum(min_count=1)
-    rows = grouped["value"].size()
+def _statistics(
+    frame: pd.DataFrame, names: Sequence[str], keys: Sequence[str], launches: pd.Series
+) -> dict[str, pd.Series]:
+    """Mean per launch, total, median, minimum and maximum of each quantity, as the columns of ``Kernels``."""
+    if not names:
+        return {}
+    values = pd.DataFrame({name: _summable(frame, name) for name in names})
+    totals = pd.DataFrame({name: frame.get(f"{name}_total", values[name] * frame["launches"]) for name in names})
+    lows, highs = (pd.DataFrame({name: _ends(frame, name, end) for name in names}) for end in ("min", "max"))
+    each = _grouped(values, frame, keys)
+    rows, counts, firsts, medians = each.size(), each.count(), each.first(), each.median().astype("Float64")
+    if frame["is_summary"].any():
+        medians = medians.where(launches == 1)
     # A gap in one launch of several is a gap in the sum.
-    total = total.where(grouped["value"].count() == rows)
-    single = grouped["value"].first()
+    sums = _grouped(totals, frame, keys).sum(min_count=1).where(counts.eq(rows, axis=0))
+    least, most = _grouped(lows, frame, keys).min(), _grouped(highs, frame, keys).max()
+    result = {}
+    for name in names:
+        result[name] = _mean(sums[name], firsts[name], rows, launches)
+        result[f"{name}_total"] = sums[name]
+        result[f"{name}_median"] = medians[name]
+        result[f"{name}_min"], result[f"{name}_max"] = least[name], most[name]
+    return result
+
+
+def _summable(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Values as they are, or as floats where their sum would not fit 64 bits."""
+    values = frame[name]
+    largest = float((values.astype("Float64") * frame["launches"]).sum())
+    return values.astype("Float64") if largest >= _FITS else values
+
+
+def _mean(total: pd.Series, first: pd.Series, rows: pd.Series, launches: pd.Series) -> pd.Series:
+    """Total over launches, Int64 where every mean is whole; of a single row the value itself."""
     whole = total.dtype == "Int64" and bool((total.dropna() % launches[total.notna()] == 0).all())
     mean = total // launches if whole else total.astype("Float64") / launches
-    mean = single.where(rows == 1, mean) if single.dtype == mean.dtype or bool((rows == 1).all()) else mean.where(rows > 1, single)
-    median = grouped["value"].median().astype("Float64")
-    if summaries:
-        median = median.where(launches == 1)
-    return pd.DataFrame(
-        {
-            name: mean,
-            f"{name}_total": total,
-            f"{name}_median": median,
-            f"{name}_min": grouped["low"].min(),
-            f"{name}_max": grouped["high"].max(),
-        }
-    )
+    if first.dtype == mean.dtype or bool((rows == 1).all()):
+        return first.where(rows == 1, mean)
+    return mean.where(rows > 1, first)
 
 
 def _ends(frame: pd.DataFrame, name: str, end: str) -> pd.Series:
@@ -240,5 +267,3 @@ def _ends(frame: pd.DataFrame, name: str, end: str) -> pd.Series:
     own = frame[name].where(frame["launches"] == 1)
     given = frame.get(f"{name}_{end}")
     return own if given is None else given.where(given.notna(), own)
-
-

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 _OPEN: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
 _TRAILING: Final = re.compile(r"\s*(?:const|volatile|&|&&|noexcept|\[clone [^\]]*\]|\[with .*\])\s*$")
-_OPERATOR_END: Final = re.compile(r"(?:^|[^\w])operator\s*(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[<>!=+\-*/%^&|~]=?|&&|\|\||\+\+|--|,)?$")
+_OPERATOR_END: Final = re.compile(
+    r"(?:^|[^\w])operator\s*(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[<>!=+\-*/%^&|~]=?|&&|\|\||\+\+|--|,)?$"
+)
 _ELLIPSIS: Final = "…"
 
 
@@ -83,13 +85,25 @@ def base_name(kernel: str) -> str:
         return kernel
     name = _cut_parameters(name)
     name = _cut_templates(name)
-    operator = re.search(r"operator\b.*$", name)
+    operator = re.search(r"\boperator\b.*$", name)
     if operator and "::" not in operator.group(0):
         return operator.group(0).strip()
     name = _last_scope(name)
     # The return type of a templated function stands before the name.
     words = name.split()
     return words[-1] if words else kernel
+
+
+def matches(kernel: str, keep: str = "", drop: str = "", *, full: bool = False) -> bool:
+    """Whether a kernel's base name, or its ``full`` one, matches ``keep`` and not ``drop``; empty is no filter."""
+    name = kernel if full else base_name(kernel)
+    return bool(re.search(keep, name)) and not (drop and re.search(drop, name))
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """The first names as text, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def elide(text: str, width: int) -> str:

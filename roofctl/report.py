@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from roofctl.analysis import COLUMNS
+from roofctl.analysis import COLUMNS, file_names
 from roofctl.names import elide
 from roofctl.roofline import LEVEL_LABELS, LEVELS, Roofline
 from roofctl.study import Study
@@ -19,14 +19,14 @@ _NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
 
 HEADINGS: Final = (
-    *("kernel", ">launches", ">time", ">share", ">GIPS"),
+    *(">#", "kernel", ">launches", ">time", ">share", ">GIPS"),
     *(f">{LEVEL_LABELS[level]} int." for level in LEVELS),
     *(f">{LEVEL_LABELS[level]} % roof" for level in LEVELS),
     "bound",
 )
 
 
-def document(study: Study, sources: Sequence[str]) -> dict[str, Any]:
+def document(study: Study) -> dict[str, Any]:
     """The whole report as JSON-ready data: schema, source, gpu, ceilings, notes, kernels.
 
     Units are in the names; a value that is not known is None and a note says why.
@@ -34,7 +34,7 @@ def document(study: Study, sources: Sequence[str]) -> dict[str, Any]:
     profile, clock = study.profile, study.clock
     return {
         "schema": SCHEMA,
-        "source": list(sources),
+        "source": list(study.sources),
         "gpu": {
             "name": next(iter(study.device.names), None),
             "profile": profile.name if profile else None,
@@ -88,8 +88,26 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     return buffer.getvalue()
 
 
-def cells(row: Mapping[str, Any]) -> list[str]:
-    """One row for people, under ``HEADINGS``."""
+def table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells for people; a source column where the rows come from several captures.
+
+    ``#`` is the number that the kernel has in a picture of the same selection.
+    """
+    several = len({row["source"] for row in rows}) > 1
+    headings = [*HEADINGS, "source"] if several else list(HEADINGS)
+    body = [[str(number), *_cells(row)] for number, row in enumerate(rows, 1)]
+    return headings, [
+        [*cells, file_names(row["source"])] for cells, row in zip(body, rows, strict=True)
+    ] if several else body
+
+
+def full_names(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The full name behind each number, one a line."""
+    width = len(str(len(rows)))
+    return "".join(f"{number:>{width}}  {row['kernel']}\n" for number, row in enumerate(rows, 1))
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
     return [
         elide(row["short_name"], _NAME_WIDTH),
         f"{row['launches']:,}",
@@ -111,12 +129,11 @@ def bound_words(row: Mapping[str, Any]) -> str:
 
 def to_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
     """The table for people as Markdown, names in code spans."""
-    titles = [title.removeprefix(">") for title in HEADINGS]
-    rule = ["---:" if title.startswith(">") else "---" for title in HEADINGS]
-    lines = [titles, rule]
-    for row in rows:
-        name, *rest = cells(row)
-        lines.append([f"`{name.replace('`', ' ')}`".replace("|", "\\|"), *rest])
+    headings, body = table(rows)
+    titles = [title.removeprefix(">") for title in headings]
+    lines = [titles, ["---:" if title.startswith(">") else "---" for title in headings]]
+    for number, name, *rest in body:
+        lines.append([number, f"`{name.replace('`', ' ')}`".replace("|", "\\|"), *rest])
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
@@ -125,5 +142,5 @@ def _or_unknown(value: Any, show: Any) -> str:
 
 
 def _percent(fraction: float) -> str:
-    percent = fraction * 100
-    return f"{percent:.1f} %" if percent < 99.95 else f"{percent:.0f} %"
+    text = f"{fraction * 100:.1f} %"
+    return text if len(text) < len("100.0 %") else f"{fraction * 100:.0f} %"

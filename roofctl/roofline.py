@@ -192,7 +192,9 @@ class KernelBound:
     attainable: float
 
 
-def kernel_bound(kernel: KernelPoints, roofline: Roofline, idle_levels: frozenset[str] = frozenset()) -> KernelBound | None:
+def kernel_bound(
+    kernel: KernelPoints, roofline: Roofline, idle_levels: frozenset[str] = frozenset()
+) -> KernelBound | None:
     """The lowest roof over the kernel's levels, or None when it cannot be known.
 
     ``idle_levels`` are levels known to carry no traffic: they cannot bind. A level that

@@ -36,8 +36,11 @@ _PROFILER_PREFIXES: Final[dict[str, float]] = {
 }
 _SMALL_PREFIXES: Final[dict[str, float]] = {"": 1.0, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9}
 _COUNT_UNITS: Final = frozenset(
-    "inst instruction instructions sector sectors request requests cycle cycles warp warps block blocks "
-    "thread threads pass passes register transaction transactions event events wavefront wavefronts SM TPC GPC".split()
+    {
+        *("inst", "instruction", "instructions", "sector", "sectors", "request", "requests", "cycle", "cycles"),
+        *("warp", "warps", "block", "blocks", "thread", "threads", "pass", "passes", "register"),
+        *("transaction", "transactions", "event", "events", "wavefront", "wavefronts", "SM", "TPC", "GPC"),
+    }
 )
 
 
@@ -111,7 +114,7 @@ def prefixed(value: float, unit: str, digits: int = 4) -> str:
     if not math.isfinite(value):
         return f"{value} {unit}".rstrip()
     for prefix, factor in reversed(DECIMAL_PREFIXES.items()):
-        if abs(value) >= factor * 0.99995 and factor > 1.0:
+        if factor > 1.0 and abs(_rounded(value, digits)) >= factor:
             return f"{significant(value / factor, digits)} {prefix}{unit}"
     return f"{significant(value, digits)} {unit}".rstrip()
 
@@ -120,16 +123,21 @@ def significant(value: float, digits: int = 4) -> str:
     """``value`` rounded to significant digits, never in exponent form below 1e6."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    # Rounding may add a digit before the mark (999.96), so the exponent is that of the rounded value.
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(_rounded(value, digits)))))
     if decimals > digits + 4:
         return f"{value:.{digits - 1}e}"
     return f"{value:.{decimals}f}"
 
 
+def _rounded(value: float, digits: int = 4) -> float:
+    return float(f"{value:.{digits - 1}e}")
+
+
 def duration(seconds: float) -> str:
     """A time for people: 181.6 µs, 4.01 ms."""
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if abs(seconds) >= factor:
+        if abs(_rounded(seconds)) >= factor:
             return f"{significant(seconds / factor)} {unit}"
     return f"{significant(seconds / 1e-9)} ns"
 

@@ -123,9 +123,8 @@ def load_style(path: Path, base: PlotOptions | None = None) -> PlotOptions:
 
 def check_kernel_style(attribute: str, value: str) -> None:
     """Raise InputError when ``value`` is no color or marker; any text is a label."""
-    valid, expected = {"color": (_is_color, _COLOR), "marker": (_is_marker, _MARKER)}.get(
-        attribute, (lambda _: True, "text")
-    )
+    checks: dict[str, tuple[Check, str]] = {"color": (_is_color, _COLOR), "marker": (_is_marker, _MARKER)}
+    valid, expected = checks.get(attribute, (bool, "text"))
     if not valid(value):
         raise InputError(f"--{attribute} {value!r} cannot be drawn", hint=f"expected {expected}")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from roofctl.counts import Note, Part
 from roofctl.errors import InputError
+from roofctl.names import some
 from roofctl.quantities import catalogue
 from roofctl.readers import diagnose, ncu, nvprof
 from roofctl.readers.launches import Converter, Launch, to_parts
@@ -34,7 +35,7 @@ def read_text(lines: Sequence[str], source: str, *, mark: Mark | None = None) ->
     if foreign:
         raise foreign
     if not found.tables:
-        raise diagnose.no_table(source, lines, found)
+        raise diagnose.no_table(source, lines)
     denied = diagnose.permission_error(source, found.banners)
     if denied and not all(kind in ("nvprof_summary", "nvprof_trace") for kind in kinds):
         raise denied
@@ -66,9 +67,18 @@ def _read_batch(tables: Sequence[Table], source: str, mark: Mark | None, notes: 
     quoted = not tables[0].kind.startswith("nvprof")  # nvprof prints numbers unquoted, always with a point
     converter = Converter(source, (mark or _mark(launches, tables, source)) if quoted else "point", catalogue())
     parts = to_parts(launches, converter, ())
+    if len(tables) > 1 and len(parts) < len(tables):
+        notes.append(
+            Note(
+                f"{source}: {len(tables)} tables follow each other and count the same: taken as launches of one capture; "
+                "give captures to compare as files of their own"
+            )
+        )
     if converter.rounded:
         notes.append(
-            Note(f"{source}: {converter.rounded} values are in exponent form: a spreadsheet rounded them, digits are lost")
+            Note(
+                f"{source}: {converter.rounded} values are in exponent form: a spreadsheet rounded them, and lost digits"
+            )
         )
     return parts
 
@@ -127,7 +137,7 @@ def _scan_notes(found: Scan, source: str) -> list[Note]:
     notes = [Note(f"{source}: the profiler says: {line}", warning=True) for line in diagnose.error_lines(found)]
     for table in found.tables:
         if table.malformed and table.kind != "nvprof_device":
-            shown = ", ".join(map(str, table.malformed[:5])) + (" …" if len(table.malformed) > 5 else "")
+            shown = some([str(line) for line in table.malformed], 5)
             notes.append(
                 Note(
                     f"{source}: {len(table.malformed)} rows do not fit the header of line {table.line} "
@@ -138,8 +148,10 @@ def _scan_notes(found: Scan, source: str) -> list[Note]:
     if found.foreign:
         first = found.foreign[0][0]
         notes.append(
-            Note(f"{source}: {len(found.foreign)} lines that belong to no table passed over, the first is line {first}",
-                 detail=True)
+            Note(
+                f"{source}: {len(found.foreign)} lines that belong to no table passed over, the first is line {first}",
+                detail=True,
+            )
         )
     return notes
 

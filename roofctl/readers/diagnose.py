@@ -16,7 +16,9 @@ _PERMISSION_HINT: Final = (
     "run as root, or load the driver with NVreg_RestrictProfilingToAdminUsers=0, or start the container with "
     "--cap-add=SYS_ADMIN; a hosted machine may allow none of them"
 )
-_AMD_COUNTERS: Final = re.compile(r"^(?:SQ_|TCC_|TCP_|TA_|TD_|GRBM_|CPC_|CPF_|SPI_)\w+$|^(?:FetchSize|WriteSize|VALUInsts|SALUInsts)$")
+_AMD_COUNTERS: Final = re.compile(
+    r"^(?:SQ_|TCC_|TCP_|TA_|TD_|GRBM_|CPC_|CPF_|SPI_)\w+$|^(?:FetchSize|WriteSize|VALUInsts|SALUInsts)$"
+)
 
 # Files without any table: the first pattern that a line matches decides.
 _VERDICTS: Final[tuple[tuple[str, str, str], ...]] = (
@@ -41,7 +43,7 @@ _VERDICTS: Final[tuple[tuple[str, str, str], ...]] = (
         "give its full path and check that it is executable",
     ),
     (
-        r"No kernels were profiled|No API activities were profiled|No events/metrics were profiled|No profile data collected",
+        r"^(?:==\S+== )?No (?:kernels|API activities|events/metrics) were profiled|No profile data collected",
         "holds no table: no kernels were profiled",
         "check the kernel filter, profile child processes (ncu --target-processes all), and that the app uses the GPU",
     ),
@@ -93,7 +95,7 @@ def permission_error(source: str, lines: Sequence[str]) -> CounterAccessError | 
     return None
 
 
-def no_table(source: str, lines: Sequence[str], scan: Scan) -> RoofctlError:
+def no_table(source: str, lines: Sequence[str]) -> RoofctlError:
     """The error that says what a file without a table is."""
     denied = permission_error(source, lines)
     if denied:
@@ -106,7 +108,7 @@ def no_table(source: str, lines: Sequence[str], scan: Scan) -> RoofctlError:
     first = next((line.strip() for line in lines if line.strip()), "")
     return InputError(
         f"{source} holds no table of ncu or nvprof; it begins with {first[:60]!r}",
-        hint=f"expected a header such as \"ID\",\"Process ID\",… or \"Device\",\"Kernel\",…; {_RECAPTURE}",
+        hint=f'expected a header such as "ID","Process ID",… or "Device","Kernel",…; {_RECAPTURE}',
     )
 
 

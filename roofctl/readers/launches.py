@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from roofctl.counts import IDENTITY, Note, Part
+from roofctl.counts import IDENTITY, Note, Part, counts_work
 from roofctl.errors import InputError
 from roofctl.quantities import Catalogue
 from roofctl.readers.numbers import Mark, Number, is_missing, lost_digits, parse_number, to_base
@@ -17,10 +17,15 @@ from roofctl.units import Unit, parse_unit
 
 # Columns of ncu tables that describe a launch; everything else in a raw page is a counter.
 NCU_IDENTITY: Final = frozenset(
-    "ID|Process ID|Process Name|Host Name|Kernel Name|Kernel Time|Context|Stream|Block Size|Grid Size|Device|CC|Device Id"
-    "|Section Name|Metric Name|Metric Unit|Metric Value|Body Item Label|Rule Name|Rule Type|Rule Description"
-    "|Estimated Speedup Type|Estimated Speedup|Invocations|Minimum|Maximum|Average".split("|")
+    {
+        *("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context", "Stream"),
+        *("Block Size", "Grid Size", "Device", "Device Id", "CC", "Invocations", "Minimum", "Maximum", "Average"),
+        *("Section Name", "Body Item Label", "Metric Name", "Metric Unit", "Metric Value", "Rule Name", "Rule Type"),
+        *("Rule Description", "Estimated Speedup Type", "Estimated Speedup"),
+    }
 )
+LARGEST: Final = 10**18
+"""No launch counts more; weighted sums of several counters still fit 64 bits."""
 _SHAPE: Final = re.compile(r"\(\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\)")
 
 
@@ -96,7 +101,14 @@ class Converter:
         if value is None:
             return None
         self.rounded += lost_digits(cell.text)
-        return to_base(value, self._unit(counter, cell))
+        number = to_base(value, self._unit(counter, cell))
+        if not 0 <= number <= LARGEST:
+            raise InputError(
+                f"{self.source} line {cell.line}: {counter} is {cell.text!r}, which no counter can be; "
+                f"expected 0 to {LARGEST:.0e}",
+                hint="the file may be damaged: capture again",
+            )
+        return number
 
     def _unit(self, counter: str, cell: Cell) -> Unit:
         key = (counter, cell.unit)
@@ -137,15 +149,11 @@ def to_parts(launches: Sequence[Launch], converter: Converter, notes: Sequence[N
     ]
 
 
-def _is_timing(name: str) -> bool:
-    return name.startswith(("gpu__time", "sm__cycles", "smsp__cycles", "device__", "launch__", "profiler__", "numa__"))
-
-
 def _split(launches: Sequence[Launch]) -> list[list[Launch]]:
     counters: dict[str, set[str]] = {}
     for launch in launches:
         kept = counters.setdefault(launch.process, set())
-        kept.update(name for name in launch.names if not _is_timing(name))
+        kept.update(filter(counts_work, launch.names))
     groups: list[tuple[set[str], set[str]]] = []
     for process, names in counters.items():
         shared = [group for group in groups if not names or not group[1] or names & group[1]]
@@ -165,7 +173,10 @@ def _frame(launches: Sequence[Launch], converter: Converter) -> pd.DataFrame:
                 for launch in launches
             ]
     return pd.DataFrame(
-        {name: values if name in (*IDENTITY, "launches", "is_summary") else _array(values) for name, values in columns.items()}
+        {
+            name: values if name in (*IDENTITY, "launches", "is_summary") else _array(values)
+            for name, values in columns.items()
+        }
     )
 
 
@@ -176,4 +187,4 @@ def _counters(cells: Iterable[dict[str, Cell]]) -> list[str]:
 def _array(values: Sequence[Number | None]) -> Any:
     """A nullable column: Int64 while every value is a whole count, so that counts stay exact."""
     whole = all(value is None or isinstance(value, int) for value in values)
-    return pd.array(values, dtype="Int64" if whole else "Float64")  # type: ignore[call-overload]
+    return pd.array(values, dtype="Int64" if whole else "Float64")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Final, Literal
 
 from roofctl.errors import InputError
@@ -21,6 +21,8 @@ Number = int | float
 _MISSING: Final = frozenset(
     {"", "n/a", "na", "nan", "-nan", "inf", "-inf", "+inf", "infinity", "no data", "none", "null", "-", "<overflow>"}
 )
+# Decimal() takes more than profilers print: underscores, other scripts' digits, sNaN.
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _PLAIN: Final = re.compile(r"[+-]?\d+")
 _AMBIGUOUS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 _SPACES: Final = str.maketrans("", "", " \u00a0\u202f'’")
@@ -88,7 +90,7 @@ def decide(evidence: Evidence, where: str) -> Mark:
     if evidence.point or not evidence.ambiguous:
         return "point"
     raise InputError(
-        f"{where}: {evidence.ambiguous!r} may be a thousands separator or a decimal mark, and no other value decides it",
+        f"{where}: {evidence.ambiguous!r} may hold a thousands separator or a decimal mark; no other value decides it",
         hint="state it: --decimal point (1,234.5) or --decimal comma (1.234,5)",
     )
 
@@ -102,13 +104,10 @@ def parse_number(text: str, mark: Mark) -> Decimal | None:
     whole, mark_seen, fraction = cleaned.partition(decimal)
     if group in whole and not re.fullmatch(rf"[+-]?\d{{1,3}}(?:{re.escape(group)}\d{{3}})+", whole):
         raise ValueError(text)
-    try:
-        value = Decimal(whole.replace(group, "") + ("." + fraction if mark_seen else ""))
-    except InvalidOperation as error:
-        raise ValueError(text) from error
-    if not value.is_finite():
-        return None
-    return value
+    plain = whole.replace(group, "") + ("." + fraction if mark_seen else "")
+    if not _NUMBER.fullmatch(plain):
+        raise ValueError(text)
+    return Decimal(plain)
 
 
 def to_base(value: Decimal, unit: Unit) -> Number:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _BANNER: Final = re.compile(r"\s*(?:==(?:[A-Z]+|\d+)==|={8,}(?:\s|$))")
-_COUNT: Final = re.compile(r"\d[\d,.]*")
+_COUNT: Final = re.compile(r"\d{1,12}|\d{1,3}(?:[,.]\d{3}){1,3}")
 _DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")
 _HEADER_WORDS: Final = re.compile(r"Kernel|Invocations|Time\s?\(%\)|Grid X|Avg Size|Counter_Name")
 _DELIMITERS: Final = ",;\t"
@@ -124,7 +124,7 @@ def _add_row(table: Table, number: int, fields: list[str]) -> bool:
         return False
     while len(fields) > len(table.header) and not fields[-1].strip():
         fields.pop()
-    if len(fields) > len(table.header) or len(fields) < _least_fields(table):
+    if not _least_fields(table) <= len(fields) <= len(table.header) or not _counts_launches(table, fields):
         table.malformed.append(number)
     else:
         table.rows.append((number, fields))
@@ -157,6 +157,13 @@ def _begins_like_row(table: Table, fields: Sequence[str]) -> bool:
     if table.kind == "nvprof_counts":
         return _COUNT.fullmatch(table.field(fields, "Correlation_ID")) is not None
     return len(fields) == len(table.header)
+
+
+def _counts_launches(table: Table, fields: Sequence[str]) -> bool:
+    """Whether a summary's row says how many launches it stands for; other rows stand for one."""
+    column = "Calls" if table.kind == "nvprof_summary" else "Invocations"
+    text = table.field(fields, column)
+    return column not in table.header or (_COUNT.fullmatch(text) is not None and text.strip("0,.") != "")
 
 
 def _least_fields(table: Table) -> int:
