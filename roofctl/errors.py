@@ -33,6 +33,24 @@ class ToolError(RoofctlError):
     exit_code = 3
 
 
+class ToolNotFound(ToolError):  # noqa: N818 - reads as what happened
+    """A tool is not installed, or not on PATH."""
+
+
+class ToolFailed(ToolError):  # noqa: N818
+    """A tool was run and failed, or does not work here at all."""
+
+
+class UnfitTool(ToolError):  # noqa: N818
+    """The profiler works but not for this GPU: use the other one, or another version."""
+
+
+class ToolTimeout(ToolError):  # noqa: N818
+    """A tool, or an application under a profiler, ran past its time limit and was stopped. As ``timeout`` has it."""
+
+    exit_code = 124
+
+
 class CounterAccessError(RoofctlError):
     """The driver does not let this user read performance counters."""
 
@@ -49,3 +67,25 @@ class VerificationError(RoofctlError):
     """A microbenchmark computed a wrong answer, or counters disagree with known work."""
 
     exit_code = 6
+
+
+class ApplicationFailed(RoofctlError):  # noqa: N818
+    """The user's own application failed under the profiler; ``code`` is what it returned."""
+
+    exit_code = 7
+
+    def __init__(self, message: str, *, code: int | None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+class NothingProfiled(RoofctlError):  # noqa: N818
+    """The run went through but no kernel was profiled."""
+
+    exit_code = 8
+
+
+class Interrupted(RoofctlError):  # noqa: N818
+    """The user stopped it (Ctrl-C), or the system did (SIGTERM)."""
+
+    exit_code = 130

@@ -27,6 +27,6 @@ def shipped(name: str) -> Path:
     )
 
 
-def demo_files() -> tuple[Path, ...]:
-    """The bundled capture of ``roofctl demo``: two files that complete each other."""
-    return tuple(sorted((_PACKAGE / "demo_data").glob("*.csv")))
+def demo_capture() -> Path:
+    """The bundled capture of ``roofctl demo``: a capture folder."""
+    return _PACKAGE / "demo_data" / "h200-known-counts"

@@ -7,12 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from roofctl import readers
+from roofctl import inputs
 from roofctl.analysis import Analysis, Instructions, Selection, analyse
-from roofctl.counts import Note, Part, evaluate
+from roofctl.counts import Note, evaluate
 from roofctl.device import Device, captured_clock, describe_device, one_device
 from roofctl.errors import InputError
-from roofctl.gpus import Found, GpuProfile, find_measured, find_profile, match_device, measured_roofline, theoretical_roofline
+from roofctl.gpus import (
+    Found,
+    GpuProfile,
+    find_measured,
+    find_profile,
+    match_device,
+    measured_roofline,
+    theoretical_roofline,
+)
 from roofctl.grouping import Group, group_captures
 from roofctl.quantities import catalogue
 from roofctl.readers.numbers import Mark
@@ -23,7 +31,10 @@ CeilingChoice = Literal["theoretical", "measured", "both"]
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for. ``ceilings`` None means measured ones where they exist, else theoretical."""
+    """What a user asks for.
+
+    No input means the newest capture. ``ceilings`` None means measured ones where they exist, else theoretical.
+    """
 
     inputs: tuple[Path, ...]
     profile: str | None = None
@@ -40,8 +51,10 @@ class Study:
 
     ``profile`` and ``rooflines`` are empty when the GPU is not known; ``question`` then says
     what to answer. ``clock`` is the SM clock of the capture, None when it holds none.
+    ``sources`` are the inputs as the user knows them.
     """
 
+    sources: tuple[str, ...]
     analysis: Analysis
     device: Device
     profile: GpuProfile | None
@@ -53,7 +66,8 @@ class Study:
 
 def study(request: Request) -> Study:
     """Read, group and judge. Raises InputError (or CounterAccessError) for inputs that cannot be used."""
-    parts = _read(request.inputs, request.mark)
+    sources = inputs.locate(request.inputs)
+    parts = inputs.read(sources, request.mark)
     notes = [note for part in parts for note in part.notes]
     device = describe_device(parts)
     one_device(device)
@@ -77,16 +91,8 @@ def study(request: Request) -> Study:
         chip=catalogue().chips.get(chip or ""),
         selection=request.selection,
     )
-    return Study(analysis, device, profile, rooflines, clock, (*notes, *analysis.notes), question)
-
-
-def _read(inputs: Sequence[Path], mark: Mark | None) -> list[Part]:
-    seen: dict[Path, None] = {}
-    for path in inputs:
-        if path.resolve() in seen:
-            raise InputError(f"{path} is given twice; its launches would count double", hint="give each file once")
-        seen[path.resolve()] = None
-    return [part for path in inputs for part in readers.read_file(path, mark=mark)]
+    labels = tuple(source.label for source in sources)
+    return Study(labels, analysis, device, profile, rooflines, clock, (*notes, *analysis.notes), question)
 
 
 def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError | None, list[Note]]:
@@ -96,7 +102,9 @@ def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError
         found = find_profile(name)
         return found, None, [*_how(found), *_misfits(found.profile, device)]
     device_name = next(iter(device.names), None)
-    candidates, reason = match_device(device_name or "", capability, device.sm_count) if device_name or capability else ([], "")
+    candidates, reason = (
+        match_device(device_name or "", capability, device.sm_count) if device_name or capability else ([], "")
+    )
     if device_name and len(candidates) == 1 and reason.startswith("the device name"):
         found = find_profile(candidates[0].name)
         return found, None, _misfits(found.profile, device)
@@ -104,8 +112,8 @@ def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError
 
 
 def _how(found: Found) -> list[Note]:
-    """Which profile an alias took."""
-    return [Note(f"GPU profile {found.profile.name} ({found.how})")] if found.how else []
+    """Which profile an alias took; a name that was meant needs no word."""
+    return [Note(f"GPU profile {found.profile.name} ({found.how})")] if found.how.startswith("alias") else []
 
 
 def _misfits(profile: GpuProfile, device: Device) -> list[Note]:
@@ -114,18 +122,20 @@ def _misfits(profile: GpuProfile, device: Device) -> list[Note]:
     if device.compute_capabilities and profile.compute_capability not in device.compute_capabilities:
         notes.append(
             Note(
-                f"the capture is from compute capability {device.compute_capabilities[0]}, the GPU profile {profile.name} "
-                f"is of {profile.compute_capability}: ceilings and fractions are not this GPU's",
+                f"the capture is from compute capability {device.compute_capabilities[0]}, the GPU profile "
+                f"{profile.name} is of {profile.compute_capability}: ceilings and fractions are not this GPU's",
                 warning=True,
             )
         )
     elif device.names and not match_named(profile, device.names):
-        notes.append(Note(f"the capture is from {device.names[0]}, not from the GPU of profile {profile.name}", warning=True))
-    if device.sm_count and device.sm_count != profile.sm_count.value:
+        notes.append(
+            Note(f"the capture is from {device.names[0]}, not from the GPU of profile {profile.name}", warning=True)
+        )
+    elif device.sm_count and device.sm_count != profile.sm_count.value:
         notes.append(
             Note(
-                f"the capture ran on {device.sm_count} SMs, the GPU profile {profile.name} has {profile.sm_count.value} "
-                "(a MIG slice?): ceilings are those of the whole GPU",
+                f"the capture ran on {device.sm_count} SMs, the GPU profile {profile.name} has "
+                f"{profile.sm_count.value} (a MIG slice?): ceilings are those of the whole GPU",
                 warning=True,
             )
         )
@@ -165,7 +175,7 @@ def _rooflines(
             return (theoretical,), []
         raise InputError(
             f"there are no measured ceilings for {found.profile.name}",
-            hint=f"measure them on that GPU: roofctl calibrate --profile {found.profile.name}; or use --ceilings theoretical",
+            hint=f"measure them there: roofctl calibrate --profile {found.profile.name}; or use --ceilings theoretical",
         )
     real = measured_roofline(found.profile, measured)
     real = real.at_sm_clock(clock) if clock else real

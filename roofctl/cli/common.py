@@ -77,9 +77,9 @@ def talk_options(command: F) -> F:
 
 
 def input_options(command: F) -> F:
-    """INPUT and the options that say how inputs become kernels and ceilings."""
+    """INPUTs and the options that say how inputs become kernels and ceilings."""
     options = (
-        click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(path_type=Path)),
+        click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
         click.option("--profile", metavar="NAME", help="GPU profile; default: by the capture's own device name."),
         click.option(
             "--ceilings",

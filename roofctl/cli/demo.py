@@ -18,7 +18,7 @@ from roofctl.cli.common import say, say_notes, talk_options
 def demo(output: Path) -> None:
     """Show what roofctl does: table and pictures of a real capture from an NVIDIA H200.
 
-    Twelve kernels of known traffic under ncu 2025.3.1. Writes roofctl-demo.png and roofctl-demo.svg,
+    Twelve kernels of known traffic, captured by roofctl profile with ncu 2025.3.1. Writes roofctl-demo.png and roofctl-demo.svg,
     replacing earlier ones.
 
     \b
@@ -28,14 +28,14 @@ def demo(output: Path) -> None:
     from roofctl.cli.plot import draw
     from roofctl.cli.report import print_table
     from roofctl.errors import InputError
-    from roofctl.resources import demo_files
+    from roofctl.resources import demo_capture
     from roofctl.study import Request, study
 
     if not output.is_dir():
         raise InputError(f"the folder {output} does not exist", hint="create it, or choose another with -o")
-    answer = study(Request(inputs=demo_files()))
+    answer = study(Request(inputs=(demo_capture(),)))
     print_table(answer)
     say_notes(answer.notes)
     options: dict[str, Any] = {"title": "Twelve kernels of known traffic", "levels": ("hbm",)}
     draw(answer, "multi", options, [output / "roofctl-demo.png", output / "roofctl-demo.svg"])
-    say("The capture: " + " ".join(str(path) for path in demo_files()))
+    say(f"The capture: {demo_capture()}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -13,6 +15,7 @@ from roofctl.cli.common import TALK
 from roofctl.cli.demo import demo
 from roofctl.cli.gpus import gpus
 from roofctl.cli.plot import plot
+from roofctl.cli.profile import profile
 from roofctl.cli.quantities import quantities
 from roofctl.cli.report import report
 from roofctl.errors import RoofctlError
@@ -20,21 +23,35 @@ from roofctl.errors import RoofctlError
 _INTERRUPTED = 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Group(click.Group):
+    """A group for which it is no error that the reader of a pipe leaves early (head, less); click would exit with 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # What is still buffered goes nowhere, or the interpreter complains of it when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return None
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="roofctl")
 def cli() -> None:
-    """Draw rooflines that are true, from what NVIDIA's profilers printed.
+    """Profile GPU applications and draw rooflines that are true.
 
     \b
     Example:
+      roofctl profile ./app
+      roofctl plot --kernel gemm -o gemm.png
       roofctl report capture.csv
-      roofctl plot capture.csv --kernel gemm --mode hierarchical -o gemm.png
 
-    Exit codes: 2 bad input, 3 a tool failed, 4 counters not permitted, 5 no device, 6 verification failed.
+    Exit codes: 2 bad input, 3 a tool failed, 4 counters not permitted, 5 no device, 6 verification failed,
+    7 the application failed, 8 no kernel was profiled, 124 timeout, 130 interrupted.
     """
 
 
-for command in (report, plot, demo, gpus, quantities):
+for command in (profile, report, plot, gpus, quantities, demo):
     cli.add_command(command)
 
 
@@ -55,10 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.Abort:
         click.echo("interrupted", err=True)
         return _INTERRUPTED
-    except BrokenPipeError:
-        # The reader of a pipe has left (head, less): nothing is wrong.
-        sys.stderr.close()
-        return 0
     return 0
 
 

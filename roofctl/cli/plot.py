@@ -43,7 +43,8 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
     """Draw the instruction roofline of one kernel or of many.
 
     Points are warp instructions per second against warp instructions per 32-byte transaction
-    at L1, L2 and HBM. Without -o the picture is named after the first INPUT.
+    at L1, L2 and HBM. INPUT is a capture or a profiler's CSV; without it the newest capture is drawn.
+    Without -o the picture is named after the first INPUT.
 
     \b
     Example:
@@ -52,11 +53,11 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
     """
     from roofctl.study import study
 
-    inputs: tuple[Path, ...] = tuple(options["inputs"])
-    target = checked_target(output or Path(f"{inputs[0].stem}-roofline.png"), force=force)
+    target = checked_target(output, force=force) if output else None
     answer = study(request_of(options))
     if answer.question:
         raise answer.question
+    target = target or checked_target(Path(f"{Path(answer.sources[0]).stem}-roofline.png"), force=force)
     say_notes(answer.notes)
     draw(answer, mode, options, (target,))
 

@@ -7,13 +7,15 @@ import sys
 
 import click
 
-from roofctl.cli.common import talk_options, terminal_width, use_color
+from roofctl.cli.common import say, talk_options, terminal_width, use_color
 
 
 @click.command()
 @click.option("--chip", default="gh100", show_default=True, metavar="CHIP", help="Chip (gh100) or GPU profile (h200).")
 @click.option("--profiler", type=click.Choice(["ncu", "nvprof"]), default="ncu", show_default=True, help="Profiler.")
-@click.option("--set", "metric_set", metavar="NAME", help="Only quantities of one metric set, such as instruction.")
+@click.option(
+    "--set", "chosen", multiple=True, metavar="NAME", help="Only quantities of this metric set, repeatable; or all."
+)
 @click.option(
     "--format",
     "form",
@@ -22,34 +24,47 @@ from roofctl.cli.common import talk_options, terminal_width, use_color
     show_default=True,
     help="Output form; counters is a list for ncu --metrics.",
 )
+@click.option(
+    "--script",
+    type=click.Choice(["ncu", "nvprof"]),
+    help="Print a capture script for nodes without Python instead (shell/ holds both).",
+)
 @talk_options
-def quantities(chip: str, profiler: str, metric_set: str | None, form: str) -> None:
+def quantities(chip: str, profiler: str, chosen: tuple[str, ...], form: str, script: str | None) -> None:
     """Print the quantities roofctl knows, the counters that make them on a chip, and what is missing there.
 
     \b
     Example:
-      roofctl quantities --chip ga10b
+      roofctl quantities --chip gh100 --set instruction
       roofctl quantities --chip v100 --profiler nvprof
+      roofctl quantities --script ncu > profile_ncu.sh
     """
-    from roofctl.errors import InputError
     from roofctl.plots.terminal import table
+    from roofctl.profilers import ncu, nvprof
+    from roofctl.profilers.counters import check_sets
     from roofctl.quantities import catalogue
-    from roofctl.quantities.listing import listing
+    from roofctl.quantities.listing import listing, passes
 
-    known = catalogue()
-    sets = sorted({name for quantity in known.quantities.values() for name in quantity.sets})
-    if metric_set and metric_set not in sets:
-        raise InputError(f"no metric set called {metric_set!r}", hint=f"known sets: {', '.join(sets)}")
-    rows = listing(known, _chip_name(chip), profiler, metric_set)
+    if script:
+        from roofctl.profilers.script import script as capture_script
+
+        click.echo(capture_script(script), nl=False)
+        return
+    sets = check_sets(chosen) if chosen else ()
+    chip = _chip_name(chip)
+    rows = listing(catalogue(), chip, profiler, sets)
     if form == "json":
         click.echo(json.dumps(rows, indent=2))
         return
     if form == "counters":
-        click.echo(",".join(dict.fromkeys(counter for row in rows for counter in row["counters"])))
+        module = ncu if profiler == "ncu" else nvprof
+        click.echo(",".join(module.counters(chip, sets or ("all",)).counters))
         return
     columns = ["quantity", "sets", "counters", "remark"]
     lines = [[row["quantity"], ", ".join(row["sets"]), row["formula"], row["remark"]] for row in rows]
     click.echo(table(columns, lines, width=terminal_width(), color=use_color(sys.stdout)))
+    if sets and profiler == "ncu":
+        say(f"passes on {chip}: {passes(chip, ['all'] if 'all' in chosen else sets)}")
 
 
 def _chip_name(name: str) -> str:

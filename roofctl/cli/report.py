@@ -21,16 +21,19 @@ from roofctl.cli.common import input_options, request_of, say, say_notes, talk_o
     show_default=True,
     help="Output form.",
 )
+@click.option("--names", is_flag=True, help="After a table or Markdown: the full name behind each number.")
 @talk_options
-def report(form: str, **options: Any) -> None:
+def report(form: str, names: bool, **options: Any) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
-    INPUT is what a profiler printed: ncu --csv (raw or details page, summary) or nvprof --csv.
+    INPUT is a capture (roofctl profile), or what a profiler printed: ncu --csv (raw or details page,
+    summary) or nvprof --csv. Without INPUT the newest capture is taken.
     Files that complete each other (nvprof's metrics, events and timing) are joined by kernel.
     Intensity is warp instructions per 32-byte transaction. Data goes to stdout, all else to stderr.
 
     \b
     Example:
+      roofctl report
       roofctl report metrics.csv timing.csv events.csv --profile v100s
       roofctl report capture.csv --top 20 --format json > report.json
     """
@@ -40,14 +43,15 @@ def report(form: str, **options: Any) -> None:
     answer = study(request_of(options))
     rows = answer.analysis.rows
     if form == "json":
-        sources = [str(path) for path in options["inputs"]]
-        click.echo(json.dumps(reports.document(answer, sources), indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(reports.document(answer), indent=2, ensure_ascii=False, allow_nan=False))
     elif form == "csv":
         click.echo(reports.to_csv(rows), nl=False)
     elif form == "md":
         click.echo(reports.to_markdown(rows), nl=False)
     else:
         print_table(answer)
+    if names and form in ("table", "md"):
+        click.echo("\n" + reports.full_names(rows), nl=False)
     say_notes(answer.notes)
     if answer.question:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
@@ -58,8 +62,8 @@ def print_table(answer: Any) -> None:
     from roofctl import report as reports
     from roofctl.plots.terminal import table
 
-    rows = [reports.cells(row) for row in answer.analysis.rows]
-    click.echo(table(reports.HEADINGS, rows, width=terminal_width(), color=use_color(sys.stdout)))
+    headings, rows = reports.table(answer.analysis.rows)
+    click.echo(table(headings, rows, width=terminal_width(), color=use_color(sys.stdout)))
     if answer.rooflines:
         say(describe_ceilings(answer))
 

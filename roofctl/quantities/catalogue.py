@@ -61,12 +61,16 @@ class Composition:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What roofctl means by a name, and every known way to make it."""
+    """What roofctl means by a name, and every known way to make it.
+
+    ``unless``: quantities whose sum it is; a capture that has them all need not collect it.
+    """
 
     name: str
     dimension: str
     meaning: str
     sets: tuple[str, ...]
+    unless: tuple[str, ...]
     recipes: tuple[Recipe, ...]
     compositions: tuple[Composition, ...]
 
@@ -143,7 +147,7 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """The shipped catalogue, read once. A fault in the shipped YAML raises InputError naming file and key."""
-    tables = {profiler: _document(f"{profiler}.yaml") for profiler in PROFILERS}
+    tables = {profiler: document(f"{profiler}.yaml") for profiler in PROFILERS}
     recipes: dict[str, list[Recipe]] = {}
     absences: list[_Absence] = []
     patched: list[str] = []
@@ -157,7 +161,7 @@ def catalogue() -> Catalogue:
             recipes.setdefault(name, []).extend(_recipe(profiler, name, entry) for entry in entries)
     quantities = {
         name: _quantity(name, entry, tuple(recipes.pop(name, ())))
-        for name, entry in _document("quantities.yaml")["quantities"].items()
+        for name, entry in document("quantities.yaml")["quantities"].items()
     }
     if recipes:
         raise _fault("ncu.yaml, nvprof.yaml", ", ".join(recipes), "names declared in quantities.yaml")
@@ -165,12 +169,13 @@ def catalogue() -> Catalogue:
     return Catalogue(quantities, _chips(), tuple(patched), tuple(absences))
 
 
-def _document(name: str) -> dict[str, Any]:
+def document(name: str) -> dict[str, Any]:
+    """One YAML file of this folder. Raises InputError when its schema is not the one known here."""
     text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-    document: dict[str, Any] = yaml.safe_load(text)
-    if document.get("schema") != _SCHEMA:
-        raise _fault(name, f"schema {document.get('schema')!r}", f"schema {_SCHEMA}")
-    return document
+    tree: dict[str, Any] = yaml.safe_load(text)
+    if tree.get("schema") != _SCHEMA:
+        raise _fault(name, f"schema {tree.get('schema')!r}", f"schema {_SCHEMA}")
+    return tree
 
 
 def _fault(file: str, seen: str, expected: str) -> InputError:
@@ -187,7 +192,7 @@ def _chips() -> dict[str, Chip]:
             bulk_copy=entry["bulk_copy"],
             nvprof=entry["nvprof"],
         )
-        for name, entry in _document("chips.yaml")["chips"].items()
+        for name, entry in document("chips.yaml")["chips"].items()
     }
 
 
@@ -219,7 +224,8 @@ def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...]) -> 
     compositions = tuple(Composition(c["sum"], c.get("caveat", "")) for c in entry.get("compose", ()))
     if not recipes and not compositions:
         raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
-    return Quantity(name, entry["dimension"], entry["meaning"], tuple(entry["sets"]), recipes, compositions)
+    sets, unless = tuple(entry["sets"]), tuple(entry.get("unless", ()))
+    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions)
 
 
 def _check_compositions(quantities: Mapping[str, Quantity]) -> None:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe
+from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe, document
 
 
-def listing(known: Catalogue, chip: str, profiler: str, metric_set: str | None = None) -> list[dict[str, Any]]:
-    """One row per quantity: name, meaning, sets, counters, a formula in words, whether it can be had, and a remark."""
+def listing(known: Catalogue, chip: str, profiler: str, sets: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """One row per quantity of the sets (all without sets).
+
+    A row has name, meaning, sets, counters, a formula in words, whether it can be had, and a remark.
+    """
     return [
         _row(known, quantity, chip, profiler)
         for quantity in known.quantities.values()
-        if metric_set is None or metric_set in quantity.sets
+        if not sets or set(sets) & set(quantity.sets)
     ]
+
+
+def passes(chip: str, sets: Sequence[str]) -> str:
+    """How often ncu replays each kernel for these sets on ``chip``, in words that say how that is known."""
+    table = document("passes.yaml")
+    key = "+".join(sets)
+    measured = table["measured"].get(chip)
+    if measured and key in measured["passes"]:
+        return f"{measured['passes'][key]} (measured on {measured['gpu']} with ncu {measured['ncu']})"
+    bound = table["at_least"].get(chip, {}).get(key)
+    if bound is None:
+        return "not known for these sets on this chip"
+    return f"at least {bound} (computed from NVIDIA's counter library; an H200 needed one more)"
 
 
 def _row(known: Catalogue, quantity: Quantity, chip: str, profiler: str) -> dict[str, Any]:

@@ -1,0 +1,189 @@
+"""``roofctl profile``: run an application under a profiler."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roofctl.cli.common import TALK, say, say_notes, talk_options, use_color
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from roofctl.profilers import Plan, Profiled, ProfileRequest, Progress
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    default=("instruction",),
+    show_default=True,
+    metavar="NAME",
+    help="Metric set to collect, repeatable, or all (roofctl quantities lists them).",
+)
+@click.option(
+    "--profiler",
+    type=click.Choice(["auto", "ncu", "nvprof"]),
+    default="auto",
+    show_default=True,
+    help="auto: nvprof below compute capability 7.0 or where ncu can't, else ncu.",
+)
+@click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose base name matches.")
+@click.option("--exclude", default="", metavar="REGEX", help="Leave out kernels whose base name matches.")
+@click.option("--launch-skip", type=click.IntRange(min=0), metavar="N", help="Pass over the first N of these launches.")
+@click.option("--launch-count", type=click.IntRange(min=1), metavar="N", help="Profile at most N launches.")
+@click.option("--nvtx", metavar="RANGE", help="Only kernels inside this NVTX range.")
+@click.option(
+    "--replay",
+    type=click.Choice(["kernel", "application", "range", "app-range"]),
+    default="kernel",
+    show_default=True,
+    help="What is repeated for each pass.",
+)
+@click.option(
+    "--clock-control", type=click.Choice(["none", "base", "boost"]), help="GPU clocks during the run; default: none."
+)
+@click.option("--cache-control", type=click.Choice(["all", "none"]), help="Caches flushed per pass; default: all.")
+@click.option("--device", type=click.IntRange(min=0), metavar="N", help="Profile on this GPU only.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop a run after this."
+)
+@click.option("--env", "variables", multiple=True, metavar="K=V", help="Environment of the application, repeatable.")
+@click.option("--cwd", type=click.Path(path_type=Path), metavar="FOLDER", help="Folder to run the application in.")
+@click.option("--name", metavar="NAME", help="Name of the capture; default: application and time.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder that holds captures; default: roofctl-captures.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the command lines, one per line, and run nothing.")
+@click.option("--keep-going", is_flag=True, help="An application that fails but was profiled is no error.")
+@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] APP [ARGS]...")
+@talk_options
+def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
+    """Run APP under ncu or nvprof, keep everything in a capture folder, and print what report prints.
+
+    The application's own input and output are untouched; processes that it starts are profiled too. Ctrl-C and
+    --timeout stop all of them and keep what was profiled. Options after APP are the application's.
+
+    \b
+    Example:
+      roofctl profile ./app --size 4096
+      roofctl profile --set walls --kernel gemm --launch-count 5 -- python train.py
+      roofctl profile --dry-run ./app
+
+    Exit codes: 7 the application failed, 8 no kernel was profiled, 124 --timeout, 130 interrupted.
+    """
+    from roofctl import profilers
+
+    request = _request(argv, options)
+    planned = profilers.plan(request, dry=dry_run)
+    for remark in planned.remarks:
+        say(f"note: {remark}")
+    for quantity, reason in planned.selected.left_out:
+        say(f"note: {quantity} is left out: {reason}")
+    if dry_run:
+        _print_commands(planned)
+        return
+    # What the table needs takes a second to load: that happens while the application runs.
+    loading = Thread(target=_load_report, daemon=True)
+    loading.start()
+    capture = profilers.profile(request, progress=_show(), planned=planned)
+    loading.join()
+    try:
+        _report(capture)
+    finally:
+        _say_outcome(capture, planned)
+    if capture.failure:
+        raise capture.failure
+
+
+def _load_report() -> None:
+    import roofctl.plots.terminal
+    import roofctl.study  # noqa: F401
+
+
+def _request(argv: tuple[str, ...], options: dict[str, Any]) -> ProfileRequest:
+    from roofctl.profilers import ProfileRequest
+
+    variables = options.pop("variables")
+    return ProfileRequest(argv=argv, env=_environment(variables), **options)
+
+
+def _environment(assignments: Sequence[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in assignments]
+    wrong = [text for text, (name, mark, _) in zip(assignments, pairs, strict=True) if not (name and mark)]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]!r} is not NAME=VALUE", param_hint="--env")
+    return {name: value for name, _, value in pairs}
+
+
+def _print_commands(planned: Plan) -> None:
+    """The exact command lines on stdout, with the folder that the capture would get."""
+    from datetime import datetime
+
+    from roofctl.profilers.capture import capture_name, output_root
+
+    folder = output_root(planned.request) / capture_name(planned.request, datetime.now().astimezone())
+    for command in planned.commands(folder.absolute()):
+        click.echo(command.line())
+
+
+def _show() -> Callable[[Progress], None]:
+    """What to do with progress: a status line on a terminal, and the profiler's warnings at once anywhere."""
+    from roofctl.plots.progress import StatusLine
+
+    status = None if TALK.quiet else StatusLine(sys.stderr, color=use_color(sys.stderr))
+
+    def show(progress: Progress) -> None:
+        if progress.said and status:
+            status.clear()
+        for line in progress.said:
+            say(line)
+        if status and (progress.kernel or progress.kernels):
+            status.update(describe(progress))
+
+    return show
+
+
+def describe(progress: Progress) -> str:
+    """Where a run stands, in one line: ``12 launches done, 3 passes each; gemm 50%``."""
+    text = f"{progress.run}: " if progress.run else ""
+    text += f"{progress.kernels} launches done"
+    text += f", {progress.passes} passes each" if progress.passes else ""
+    if progress.kernel:
+        text += f"; {progress.kernel}" + ("" if progress.percent is None else f" {progress.percent}%")
+    return text
+
+
+def _report(capture: Profiled) -> None:
+    """The table of ``roofctl report``, with its notes."""
+    from roofctl.cli.report import print_table
+    from roofctl.study import Request, study
+
+    answer = study(Request(inputs=(capture.folder,)))
+    print_table(answer)
+    say_notes(answer.notes)
+    if answer.question:
+        say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
+
+
+def _say_outcome(capture: Profiled, planned: Plan) -> None:
+    """What it cost, what is missing, and where it is."""
+    manifest = capture.manifest
+    passes = f" in {manifest.passes} passes each" if manifest.passes else ""
+    kernels = "1 launch" if manifest.kernels == 1 else f"{manifest.kernels} launches"
+    say(f"{kernels} profiled{passes}, {manifest.seconds:.1f} s under {manifest.profiler}")
+    for quantity in sorted(manifest.left_out.keys() - dict(planned.selected.left_out).keys()):
+        say(f"warning: {quantity} cannot be made: {manifest.left_out[quantity]}")
+    if manifest.incomplete and not capture.failure:
+        say(f"warning: {manifest.incomplete}")
+    say(f"Wrote {capture.folder}")

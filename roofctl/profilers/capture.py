@@ -1,0 +1,275 @@
+"""One capture from request to folder: find GPU and profiler, check, run, describe."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from roofctl import __version__, captures
+from roofctl.captures import Capture, Draft, GpuFacts, Manifest
+from roofctl.errors import ApplicationFailed, InputError, Interrupted, NothingProfiled, RoofctlError, ToolTimeout
+from roofctl.profilers import ncu, nvprof
+from roofctl.profilers.choose import Choice, choose
+from roofctl.profilers.counters import Selected, check_sets
+from roofctl.profilers.gpu import Gpu, find_gpu
+from roofctl.profilers.outcome import Job, Outcome
+from roofctl.profilers.request import DEFAULT_ROOT, Command, ProfileRequest, Watch
+from roofctl.profilers.verdict import launches
+
+RANK_VARIABLES: Final = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a request comes to, before anything is run. ``remarks`` are worth telling the user."""
+
+    request: ProfileRequest
+    choice: Choice
+    gpu: Gpu | None
+    sets: tuple[str, ...]
+    selected: Selected
+    remarks: tuple[str, ...]
+
+    @property
+    def tool_module(self) -> Any:
+        """The profiler's module."""
+        return _MODULES[self.choice.tool.name]
+
+    def commands(self, folder: Path) -> list[Command]:
+        """The command lines that would write into ``folder``."""
+        commands: list[Command] = self.tool_module.build(self.request, self.choice.tool, self.selected.counters, folder)
+        return commands
+
+
+@dataclass(frozen=True)
+class Profiled(Capture):
+    """A new capture. ``failure`` is what went wrong although something usable came of it, None when all is well."""
+
+    failure: RoofctlError | None = None
+
+
+_MODULES: Final[dict[str, ModuleType]] = {"ncu": ncu, "nvprof": nvprof}
+
+
+def plan(request: ProfileRequest, *, dry: bool = False) -> Plan:
+    """Decide everything that can be decided before the run. Raises InputError and ToolError for what cannot work.
+
+    ``dry``: nothing will be run, so a missing application, GPU or profiler is no error.
+    """
+    if not dry:
+        check_application(request)
+    sets = check_sets(request.sets)
+    _check_patterns(request)
+    gpu = find_gpu(request.device)
+    choice = choose(request.profiler, gpu, dry=dry)
+    module: Any = _MODULES[choice.tool.name]
+    module.check(request, choice.tool)
+    chip = gpu.chip if gpu else None
+    selected = module.counters(chip, sets)
+    if not selected.counters:
+        raise InputError(
+            f"{choice.tool.name} can count nothing of {', '.join(sets)} on {gpu.name if gpu else 'this GPU'}",
+            hint="choose another --set: roofctl quantities lists them",
+        )
+    remarks = [f"{choice.tool.name} {choice.tool.version}: {choice.why}"] if not choice.tool.assumed else [choice.why]
+    if chip is None:
+        known = f"{gpu.name} is not a chip that roofctl knows" if gpu else "no GPU is seen here"
+        remarks.append(f"{known}: counters are those of a chip that has them all")
+    return Plan(request, choice, gpu, sets, selected, tuple(remarks))
+
+
+def profile(request: ProfileRequest, *, progress: Watch | None = None, planned: Plan | None = None) -> Profiled:
+    """Run the application under a profiler and keep what came of it.
+
+    Raises the error that explains a run of which nothing usable came; what the profiler said is then kept as
+    NAME.log beside the captures, and a report that could not be read as NAME.ncu-rep. Where something usable
+    came of a run that failed or was stopped, the capture is kept, marked incomplete where it is, and ``failure``
+    says what to raise.
+    """
+    plan_ = planned or plan(request)
+    started = datetime.now().astimezone()
+    draft = captures.create(output_root(request), capture_name(request, started))
+    try:
+        outcome: Outcome = plan_.tool_module.run(
+            Job(request, plan_.choice.tool, plan_.selected, draft.folder, plan_.gpu), progress
+        )
+    except BaseException:
+        if not (draft.folder / ncu.REPORT).exists():  # what was profiled is not thrown away with a fault of ours
+            draft.discard()
+        raise
+    if not outcome.kernels:
+        raise _nothing_kept(request, outcome, draft)
+    manifest = _manifest(plan_, outcome, started)
+    capture = draft.finish(manifest)
+    return Profiled(capture.folder, capture.manifest, _failure(request, outcome, capture.folder))
+
+
+def output_root(request: ProfileRequest) -> Path:
+    """The folder that holds the captures."""
+    return request.output or Path.cwd() / DEFAULT_ROOT
+
+
+def check_application(request: ProfileRequest) -> None:
+    """Raise InputError where the application is not there or not executable, before any profiler starts."""
+    name = request.argv[0]
+    folder = request.cwd or Path.cwd()
+    if request.cwd and not request.cwd.is_dir():
+        raise InputError(f"the folder {request.cwd} does not exist", hint="check --cwd")
+    if "/" not in name:
+        if shutil.which(name, path=request.env.get("PATH")):
+            return
+        here = (folder / name).is_file()
+        raise InputError(
+            f"{name} is not on PATH", hint=f"did you mean ./{name}?" if here else "give its path, such as ./app"
+        )
+    path = folder / name
+    if not path.exists():
+        raise InputError(f"{name}: no such application (looked in {folder})", hint="check the path and --cwd")
+    if path.is_dir() or not os.access(path, os.X_OK):
+        kind = "is a folder" if path.is_dir() else "is not executable"
+        raise InputError(f"{name} {kind}", hint=_how_to_run(path, name))
+
+
+def _how_to_run(path: Path, name: str) -> str:
+    if path.is_dir():
+        return "name the program in it"
+    if path.suffix == ".py":
+        return f"run it with its interpreter: roofctl profile python {name}"
+    if re.search(r"\.so(\.\d+)*$", path.name):
+        return "it is a library: name the program that uses it"
+    return f"make it so: chmod +x {name}"
+
+
+def _check_patterns(request: ProfileRequest) -> None:
+    _check_pattern("--kernel", request.kernel)
+    _check_pattern("--exclude", request.exclude)
+
+
+def _check_pattern(option: str, pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise InputError(
+            f"{option} {pattern!r} is no regular expression: {error}", hint="escape ( ) [ ] * + with a backslash"
+        ) from error
+
+
+def capture_name(request: ProfileRequest, when: datetime) -> str:
+    """The capture's name: the one asked for, else application and time, and the rank where there is one."""
+    rank = rank_here()
+    suffix = "" if rank is None else f"-rank{rank}"
+    if request.name:
+        return request.name + suffix
+    return f"{_application_name(request.argv)}-{when:%Y%m%d-%H%M%S}{suffix}"
+
+
+def _application_name(argv: Sequence[str]) -> str:
+    """Base name of the application; of its script where an interpreter runs one."""
+    name = Path(argv[0]).name
+    if re.fullmatch(r"python[\d.]*|bash|sh|julia", name):
+        script = next((word for word in argv[1:] if not word.startswith("-")), "")
+        name = Path(script).stem if re.search(r"\.(py|sh|jl)$", script) else name
+    return re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "app"
+
+
+def rank_here() -> int | None:
+    """This process's rank, by the variables that launchers set."""
+    values = (os.environ.get(name, "") for name in RANK_VARIABLES)
+    return next((int(value) for value in values if value.isdigit()), None)
+
+
+def _manifest(planned: Plan, outcome: Outcome, started: datetime) -> Manifest:
+    request, tool, module = planned.request, planned.choice.tool, planned.tool_module
+    return Manifest(
+        argv=request.argv,
+        cwd=str((request.cwd or Path.cwd()).resolve()),
+        profiler=tool.name,
+        profiler_version=tool.version,
+        profiler_path=tool.path,
+        metric_sets=planned.sets,
+        counters=planned.selected.counters,
+        left_out={**dict(planned.selected.left_out), **_lost(planned.selected, outcome.missing)},
+        missing=dict.fromkeys(outcome.missing, "asked for, but the profiler gave no value"),
+        gpu=GpuFacts(**asdict(planned.gpu)) if planned.gpu else None,
+        host=socket.gethostname(),
+        rank=rank_here(),
+        started=started.isoformat(timespec="seconds"),
+        ended=datetime.now().astimezone().isoformat(timespec="microseconds"),
+        seconds=round(outcome.seconds, 3),
+        profiler_exit_code=outcome.returncode,
+        application_exit_code=outcome.application_code,
+        commands=tuple(command.line() for command in outcome.commands),
+        clock_control=request.clock_control or module.CLOCK_CONTROL,
+        cache_control=request.cache_control or module.CACHE_CONTROL,
+        replay_mode=request.replay,
+        passes=outcome.passes,
+        kernels=outcome.kernels,
+        kernel=request.kernel,
+        exclude=request.exclude,
+        filter_when_read=tool.name == "nvprof" and bool(request.kernel or request.exclude),
+        incomplete=_incomplete(request, outcome),
+        data=outcome.data,
+        roofctl_version=__version__,
+    )
+
+
+def _lost(selected: Selected, missing: Sequence[str]) -> dict[str, str]:
+    """Quantities that cannot be made because a counter of theirs has no value."""
+    return {
+        name: f"the profiler gave no value for {', '.join(c for c in recipe.counters if c in missing)}"
+        for name, recipe in selected.recipes
+        if any(counter in missing for counter in recipe.counters)
+    }
+
+
+def _incomplete(request: ProfileRequest, outcome: Outcome) -> str:
+    if outcome.stopped == "timeout":
+        return f"stopped after {request.timeout:g} s (--timeout)"
+    if outcome.stopped:
+        return {"interrupt": "stopped with Ctrl-C", "terminate": "stopped by the system (SIGTERM)"}[outcome.stopped]
+    return outcome.error.message if outcome.error else ""
+
+
+def _failure(request: ProfileRequest, outcome: Outcome, folder: Path) -> RoofctlError | None:
+    kept = f"{launches(outcome.kernels)} profiled and kept in {folder}"
+    if outcome.stopped:
+        return _stopped(request, outcome, kept)
+    if isinstance(outcome.error, ApplicationFailed) and request.keep_going:
+        return None
+    return outcome.error
+
+
+def _stopped(request: ProfileRequest, outcome: Outcome, kept: str) -> RoofctlError:
+    if outcome.stopped == "timeout":
+        profiler = Path(outcome.commands[0].argv[0]).name
+        return ToolTimeout(
+            f"{request.argv[0]} ran past {request.timeout:g} s under {profiler} and was stopped; {kept}",
+            hint="give more time, or profile fewer launches (--launch-count, --kernel); kernels that wait for each "
+            "other (collectives) hang under a profiler: leave them out with --exclude, or try --replay range or "
+            "app-range with all ranks under one profiler",
+        )
+    how = "interrupted" if outcome.stopped == "interrupt" else "terminated"
+    return Interrupted(f"{how}; {kept}")
+
+
+def _nothing_kept(request: ProfileRequest, outcome: Outcome, draft: Draft) -> RoofctlError:
+    """The error of a run without anything usable; its hint tells where the log and an unreadable report are."""
+    kept = draft.discard({**({outcome.log: ".log"} if outcome.log else {}), ncu.REPORT: Path(ncu.REPORT).suffix})
+    error = outcome.error
+    if error is None:
+        error = (
+            _stopped(request, outcome, "nothing was profiled")
+            if outcome.stopped
+            else NothingProfiled("no kernel was profiled")
+        )
+    if kept:
+        error.hint = f"{error.hint}; kept: {', '.join(map(str, kept))}".removeprefix("; ")
+    return error

@@ -1,0 +1,108 @@
+"""Which profiler: nvprof where ncu can't, ncu otherwise; refused before the run where it cannot work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from roofctl.errors import ToolError, ToolNotFound, UnfitTool
+from roofctl.profilers import ncu, nvprof
+from roofctl.profilers.gpu import Gpu
+from roofctl.profilers.request import ProfilerChoice
+from roofctl.profilers.tools import Tool, assumed
+
+_VOLTA: Final = (7, 0)
+_TURING: Final = (7, 5)
+_VOLTA_CHIP: Final = "gv100"
+_LAST_FOR_VOLTA: Final = "ncu before 2025.3"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A profiler, and in one sentence why it is this one."""
+
+    tool: Tool
+    why: str
+
+
+def choose(wanted: ProfilerChoice, gpu: Gpu | None, *, dry: bool = False) -> Choice:
+    """The profiler for that GPU (None: unknown). A dry run takes one for granted where none is installed.
+
+    Raises UnfitTool for one that cannot profile this GPU, ToolNotFound and ToolFailed where it is not usable.
+    """
+    try:
+        return {"auto": _automatic, "ncu": _ncu_by_name, "nvprof": _nvprof_by_name}[wanted](gpu)
+    except ToolNotFound:
+        if not dry:
+            raise
+        name = "nvprof" if wanted == "nvprof" or (wanted == "auto" and _needs_nvprof(gpu)) else "ncu"
+        return Choice(assumed(name), f"{name} is not installed here: options are those of the newest version")
+
+
+def _needs_nvprof(gpu: Gpu | None) -> bool:
+    return gpu is not None and gpu.capability is not None and gpu.capability < _VOLTA
+
+
+def _ncu_by_name(gpu: Gpu | None) -> Choice:
+    if gpu and _needs_nvprof(gpu):
+        raise UnfitTool(
+            f"ncu cannot profile {gpu.name} (compute capability {gpu.compute_capability}): it begins with Volta (7.0)",
+            hint="use --profiler nvprof, from a CUDA toolkit up to 12",
+        )
+    tool = ncu.find()
+    reason = _not_this_ncu(tool, gpu)
+    if reason:
+        raise UnfitTool(reason, hint=_another_ncu(gpu))
+    return Choice(tool, "asked for")
+
+
+def _nvprof_by_name(gpu: Gpu | None) -> Choice:
+    if gpu and gpu.capability and gpu.capability >= _TURING:
+        raise UnfitTool(
+            f"nvprof cannot count on {gpu.name} (compute capability {gpu.compute_capability}): it stops at 7.2",
+            hint="use --profiler ncu",
+        )
+    return Choice(nvprof.find(), "asked for")
+
+
+def _automatic(gpu: Gpu | None) -> Choice:
+    if gpu and _needs_nvprof(gpu):
+        return Choice(nvprof.find(), f"{gpu.name} has compute capability {gpu.compute_capability}, below ncu's 7.0")
+    try:
+        tool = ncu.find()
+        reason = _not_this_ncu(tool, gpu)
+        if reason is None:
+            return Choice(tool, _why_ncu(gpu))
+        problem: ToolError = UnfitTool(reason, hint=_another_ncu(gpu))
+    except ToolError as error:
+        problem = error
+    if gpu and gpu.capability and gpu.capability >= _TURING:
+        raise problem
+    try:
+        return Choice(nvprof.find(), problem.message)
+    except ToolNotFound as error:
+        if not isinstance(problem, ToolNotFound):
+            raise problem from error
+        raise ToolNotFound("neither ncu nor nvprof is on PATH", hint=problem.hint) from error
+
+
+def _why_ncu(gpu: Gpu | None) -> str:
+    if gpu is None or gpu.compute_capability is None:
+        return "the GPU's compute capability is not known here"
+    return f"{gpu.name} has compute capability {gpu.compute_capability}"
+
+
+def _not_this_ncu(tool: Tool, gpu: Gpu | None) -> str | None:
+    """Why this version cannot profile that GPU, or None where it can or nothing is known."""
+    if gpu is None or gpu.chip is None:
+        return None
+    # Asking takes ncu half a second. Only Volta has gone so far; a chip that is newer than ncu fails with its own words.
+    if gpu.chip != _VOLTA_CHIP or not (known := ncu.chips(tool.path)) or gpu.chip in known:
+        return None
+    return f"ncu {tool.version} does not know the chip {gpu.chip} of {gpu.name}"
+
+
+def _another_ncu(gpu: Gpu | None) -> str:
+    if gpu and gpu.capability and gpu.capability < _TURING:
+        return f"Volta needs {_LAST_FOR_VOLTA}, or --profiler nvprof"
+    return "install a newer ncu"

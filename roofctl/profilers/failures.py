@@ -1,0 +1,274 @@
+"""What profilers say when it goes wrong, and what that means: one message, remedy and exit code each.
+
+The log decides, and what was counted: ncu exits 0 for runs that counted nothing, and an
+error line may come with exit code 0.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from roofctl import messages
+from roofctl.errors import (
+    CounterAccessError,
+    DeviceError,
+    InputError,
+    NothingProfiled,
+    RoofctlError,
+    ToolFailed,
+    UnfitTool,
+)
+from roofctl.profilers.gpu import Gpu
+from roofctl.profilers.log import LogFacts
+from roofctl.profilers.outcome import Job
+from roofctl.profilers.process import Streamed
+from roofctl.profilers.tools import Tool
+
+LOCK_NAME: Final = "nsight-compute-lock"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a finished run left behind. ``kernels``: launches with values; ``stopped``: ended from outside."""
+
+    tool: Tool
+    log: LogFacts
+    returncode: int
+    kernels: int
+    host: str
+    application: str
+    signal: int | None = None
+    stopped: bool = False
+    filters: tuple[str, ...] = ()
+    gpu: Gpu | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, job: Job, log: LogFacts, ran: Streamed, kernels: int) -> Facts:
+        """The facts of a job that ran."""
+        return cls(
+            tool=job.tool,
+            log=log,
+            returncode=ran.returncode,
+            kernels=kernels,
+            host=socket.gethostname(),
+            application=job.request.argv[0],
+            signal=ran.signal,
+            stopped=ran.stopped is not None,
+            filters=tuple(job.request.filters()),
+            gpu=job.gpu,
+            env=job.request.env,
+        )
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A line of the log that decides. ``setup``: it stands even where the run was stopped from outside."""
+
+    pattern: str
+    error: Callable[..., RoofctlError]
+    message: str
+    hint: str
+    setup: bool = True
+
+
+LOCK: Final = Failure(
+    r"lock file|InterprocessLockFailed",
+    ToolFailed,
+    "ncu could not lock {lock}{owner}: it is left by another user, or another ncu is at work",
+    "ask its owner to remove it; or, when nobody else profiles on this node, use a folder of your own: "
+    "--env TMPDIR=$HOME/tmp",
+)
+
+# The first pattern that any line matches decides: causes before consequences.
+FAILURES: Final[tuple[Failure, ...]] = (
+    Failure(
+        messages.PERMISSION_TOKEN,
+        CounterAccessError,
+        messages.permission_denied("{host}"),
+        messages.PERMISSION_HINT,
+    ),
+    Failure(
+        r"not supported on devices with compute capability (?P<since>[\d.]+)",
+        UnfitTool,
+        "nvprof cannot count on this GPU ({gpu}): it stops at compute capability {since}",
+        "use ncu: roofctl profile --profiler ncu …",
+    ),
+    Failure(
+        messages.DRIVER_MISMATCH,
+        DeviceError,
+        "ncu {version} does not fit the GPU's driver {driver} on {host}",
+        "use an ncu of the driver's own CUDA version or newer (nvidia-smi shows it), or update the driver",
+    ),
+    Failure(
+        messages.DRIVER_UNLOADABLE,
+        DeviceError,
+        "{tool} could not load the CUDA driver on {host}: libcuda.so.1 is missing, or a stub that only serves to link",
+        "check `ldconfig -p | grep libcuda` and that no …/stubs folder is in LD_LIBRARY_PATH; a container must be "
+        "started with the GPU",
+    ),
+    Failure(
+        r"Unsupported GPU|[Pp]rofiling is not supported on (?:this )?device",
+        UnfitTool,
+        "ncu {version} cannot profile this GPU ({gpu})",
+        "GPUs older than Volta (Pascal, Maxwell) need nvprof: --profiler nvprof; Volta an ncu before 2025.3; a newer "
+        "GPU a newer ncu",
+    ),
+    LOCK,
+    Failure(
+        r"driver resource was unavailable",
+        ToolFailed,
+        "another tool holds the GPU's counters on {host} (DCGM, a second profiler)",
+        "stop it, or pause DCGM with `dcgmi profile --pause`, and try again",
+    ),
+    Failure(
+        messages.APPLICATION_MISSING,
+        InputError,
+        "{tool} did not find the application {application}, or it is not executable",
+        "give its path (./app), and check that it is executable",
+    ),
+    Failure(
+        r"already exists\. Use '-f'",
+        ToolFailed,
+        "{tool} would not replace a report that exists: {line}",
+        "give another folder with -o, or another --name",
+    ),
+    Failure(
+        r"Unable to write to file|Unable to open file",
+        ToolFailed,
+        "{tool} could not write: {line}",
+        "check space and permissions of the folder that -o names",
+    ),
+    Failure(
+        r"Failed to read environment variable",
+        InputError,
+        "{tool} needs an environment variable that is not set: {line}",
+        "set it, or take %q{{…}} out of the name",
+    ),
+    Failure(
+        r"Invalid regex provided|[Ii]nvalid regular expression",
+        InputError,
+        "{tool} does not take the kernel filter: {line}",
+        "--kernel and --exclude are regular expressions (Perl's): escape ( ) [ ] * + with a backslash",
+    ),
+    Failure(
+        r"--nvtx-include requires|No ranges were profiled",
+        NothingProfiled,
+        "no NVTX range of that name was met",
+        "check the spelling of --nvtx (Domain@Range for a domain of your own), and that the app marks ranges with NVTX",
+        setup=False,
+    ),
+    Failure(
+        r"Failed to find metric (?:regex:)?(?P<counter>\S+)",
+        ToolFailed,
+        "ncu {version} does not know the counter {counter} on this GPU ({gpu})",
+        "this is a fault in roofctl's quantities for that chip: report it; a narrower --set may work",
+    ),
+    Failure(
+        r"When profiling on a MIG instance",
+        DeviceError,
+        "some counters belong to units that MIG instances share, and cannot be read in one: {line}",
+        "profile on a whole GPU, or on an instance with compute slices of its own",
+    ),
+    Failure(
+        messages.KERNEL_FAILED,
+        ToolFailed,
+        "{tool} failed while profiling {kernel}; launches profiled before it: {kernels}",
+        "leave it out with --exclude, or try --replay application where runs repeat exactly",
+        setup=False,
+    ),
+    Failure(
+        r"Replay.*(?:mismatch|not match)|[Ff]ailed to match",
+        ToolFailed,
+        "the application did not launch the same kernels in each pass: {line}",
+        "use --replay kernel",
+        setup=False,
+    ),
+)
+
+NVPROF_FAILURES: Final[tuple[Failure, ...]] = (
+    Failure(
+        r"One or more events or metrics can't be profiled|Skipping profiling on device",
+        UnfitTool,
+        "nvprof {version} cannot count what was asked on this GPU ({gpu}): {line}",
+        "use ncu from compute capability 7.0 on: --profiler ncu",
+    ),
+    Failure(
+        r"internal error|CUDA device error",
+        DeviceError,
+        "nvprof found no GPU on {host} that it can profile: {line}",
+        "check nvidia-smi, and that the GPU's compute capability is below 7.5",
+    ),
+    Failure(
+        r"CUDA profiling error",
+        ToolFailed,
+        "nvprof failed: {line}",
+        "run it by hand as `roofctl profile --dry-run` prints it",
+    ),
+)
+
+
+def find_in(facts: Facts, table: tuple[Failure, ...]) -> RoofctlError | None:
+    """The error of the first entry that a line of the log matches, or None."""
+    for failure in table:
+        if facts.stopped and not failure.setup:
+            continue
+        for line in facts.log.lines:
+            match = re.search(failure.pattern, line)
+            if match:
+                return fill(failure, facts, line, match.groupdict())
+    return None
+
+
+def fill(failure: Failure, facts: Facts, line: str, groups: Mapping[str, str]) -> RoofctlError:
+    """The error of an entry, its texts filled in."""
+    lock = lock_path(facts.env)
+    values = {
+        "tool": facts.tool.name,
+        "version": facts.tool.version,
+        "host": facts.host,
+        "application": facts.application,
+        "kernels": facts.kernels,
+        "gpu": _describe(facts.gpu),
+        "driver": (facts.gpu and facts.gpu.driver) or "of unknown version",
+        "line": bare(line),
+        "lock": lock,
+        "owner": owner_words(lock),
+        **groups,
+    }
+    return failure.error(failure.message.format(**values), hint=failure.hint.format(**values))
+
+
+def bare(line: str) -> str:
+    """A line of a log without the profiler's prefix."""
+    return re.sub(r"^\s*=+(?:\w+=+)?\s*(?:Error: |Warning: )?", "", line).strip()
+
+
+def _describe(gpu: Gpu | None) -> str:
+    if gpu is None:
+        return "unknown"
+    return f"{gpu.name}, compute capability {gpu.compute_capability}" if gpu.compute_capability else gpu.name
+
+
+def lock_path(env: Mapping[str, str]) -> Path:
+    """The lock file of ncu, where it will look for it given what ``env`` adds to the environment."""
+    seen = {**os.environ, **env}
+    folder = next((seen[name] for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR") if seen.get(name)), None)
+    return Path(folder or tempfile.gettempdir()) / LOCK_NAME
+
+
+def owner_words(path: Path) -> str:
+    """`` (owner alice)``, or nothing where the file is not there."""
+    try:
+        return f" (owner {path.owner()})"
+    except KeyError:
+        return f" (owner with number {path.stat().st_uid})"
+    except OSError:
+        return ""

@@ -1,0 +1,63 @@
+"""A process and its descendants, also those that left its group.
+
+Launchers (torchrun) start their workers in sessions of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+_PROC = Path("/proc")
+
+
+class _Process(NamedTuple):
+    parent: int
+    started: str
+
+
+class Family:
+    """Descendants of ``root``, remembered from the looks taken while their parents still lived."""
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._known: dict[int, _Process] = {}
+
+    def look(self) -> None:
+        """Remember who descends from the root, or from someone remembered, now."""
+        running = _running()
+        members = {self._root, *self._living(running)}
+        grown = True
+        while grown:
+            found = {pid for pid, process in running.items() if process.parent in members and pid not in members}
+            members |= found
+            grown = bool(found)
+        self._known.update({pid: running[pid] for pid in members if pid in running})
+
+    def alive(self) -> bool:
+        """Whether anyone remembered still runs."""
+        return bool(self._living(_running()))
+
+    def send(self, number: int) -> None:
+        """Send a signal to each one remembered that still runs."""
+        for pid in self._living(_running()):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+    def _living(self, running: dict[int, _Process]) -> list[int]:
+        # A number that is in use again belongs to someone else: the start time tells.
+        return [pid for pid, known in self._known.items() if pid in running and running[pid].started == known.started]
+
+
+def _running() -> dict[int, _Process]:
+    """All processes that are no zombies, by number. Empty where the system has no /proc."""
+    found: dict[int, _Process] = {}
+    for entry in _PROC.glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # The name, in parentheses, may hold spaces and parentheses itself.
+            fields = entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            if fields[0] not in ("Z", "X"):
+                found[int(entry.parent.name)] = _Process(int(fields[1]), fields[19])
+    return found

@@ -1,0 +1,93 @@
+"""What a user asks for, and the values that pass between the modules of this room."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from roofctl import captures
+
+ProfilerChoice = Literal["auto", "ncu", "nvprof"]
+Replay = Literal["kernel", "application", "range", "app-range"]
+ClockControl = Literal["none", "base", "boost"]
+CacheControl = Literal["all", "none"]
+
+DEFAULT_ROOT: Final = captures.ROOT
+
+
+@dataclass(frozen=True)
+class ProfileRequest:
+    """One run of an application under a profiler.
+
+    ``argv`` is the application and its arguments. ``output`` is the folder that holds captures; None means
+    ``roofctl-captures`` in the current folder. ``cwd`` is the application's folder, ``env`` is added to its
+    environment, ``timeout`` counts seconds per profiler run. ``kernel`` and ``exclude`` are regular expressions
+    for base names. ``clock_control`` and ``cache_control`` None mean roofctl's defaults: clocks left alone, and
+    caches flushed where the profiler can.
+    """
+
+    argv: tuple[str, ...]
+    sets: tuple[str, ...] = ("instruction",)
+    profiler: ProfilerChoice = "auto"
+    kernel: str = ""
+    exclude: str = ""
+    launch_skip: int | None = None
+    launch_count: int | None = None
+    nvtx: str | None = None
+    replay: Replay = "kernel"
+    clock_control: ClockControl | None = None
+    cache_control: CacheControl | None = None
+    device: int | None = None
+    timeout: float | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+    name: str | None = None
+    output: Path | None = None
+    keep_going: bool = False
+
+    def filters(self) -> list[str]:
+        """The options that choose launches, as the user wrote them; empty when all are profiled."""
+        named = {
+            "--kernel": self.kernel,
+            "--exclude": self.exclude,
+            "--nvtx": self.nvtx,
+            "--launch-skip": self.launch_skip,
+            "--launch-count": self.launch_count,
+            "--device": self.device,
+        }
+        return [f"{option} {value}" for option, value in named.items() if value not in (None, "")]
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command line, with what it adds to the environment. ``quiet``: what it prints is kept, not shown."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    quiet: bool = False
+
+    def line(self) -> str:
+        """The command as one can paste it into a shell."""
+        assignments = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
+        return " ".join([*assignments, shlex.join(self.argv)])
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands: launches done, the one at work and its percentage, passes per launch, and new lines to show.
+
+    ``run`` names the run where a profiler needs several.
+    """
+
+    run: str = ""
+    kernels: int = 0
+    kernel: str = ""
+    percent: int | None = None
+    passes: int | None = None
+    said: tuple[str, ...] = ()
+
+
+Watch = Callable[[Progress], None]

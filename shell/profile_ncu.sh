@@ -1,0 +1,229 @@
+#!/usr/bin/env bash
+# Capture an instruction roofline with ncu, on nodes without Python. Read the folder anywhere: roofctl report FOLDER/*.csv
+set -euo pipefail
+
+SELF=${0##*/}
+
+usage() {
+    cat <<USAGE
+usage: $SELF [options] [--] APP [ARGS...]
+       $SELF --list [--chip CHIP]
+
+Runs APP once under ncu with the counters of roofctl's instruction set and writes a new folder:
+  report.ncu-rep   the report            ncu.log       what ncu said
+  capture.csv       its raw page          capture.txt   commands, versions, host
+
+options:
+  -o FOLDER              the folder; it must not exist  [roofctl-ncu-HOST-TIME]
+  -k NAME                only kernels of this name; regex:EXPRESSION for a pattern
+  -c N                   at most N launches
+  --clock-control WHAT   none: clocks as they are; base: locked to the base clock  [none]
+  --cache-control WHAT   all: caches flushed before each pass; none: left warm     [all]
+  --chip CHIP            counters of this chip, such as gh100  [from nvidia-smi]
+  --list                 print the counters and stop
+  --dry-run              print the commands and stop
+  -h, --help             this text
+
+exit status: 0 all is well; 2 wrong usage; 3 ncu is missing or failed; 4 counters are not permitted; 7 APP failed
+(its own code is printed); 8 no kernel was profiled; 130 interrupted.
+
+With MPI, one folder per rank:
+  mpirun -np 4 bash -c '$SELF -o "run-\$OMPI_COMM_WORLD_RANK" ./app'
+USAGE
+}
+
+# The instruction set of roofctl's quantities. This file is written by: roofctl quantities --script ncu
+METRICS=(
+    gpu__time_duration.sum
+    sm__cycles_elapsed.avg.per_second
+    smsp__inst_executed.sum
+    smsp__thread_inst_executed.sum
+    smsp__thread_inst_executed_pred_on.sum
+    l1tex__t_sectors_pipe_lsu.sum
+    l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
+    l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
+    lts__t_sectors_srcunit_tex.sum
+)
+
+# Some counters have other names, or are not there, on some chips.
+add_metrics_of_chip() {
+    case $1 in
+        ga10b) ;;
+        gb202) METRICS+=(dram__sectors_op_read.sum dram__sectors_op_write.sum) ;;
+        gb10b) ;;
+        *) METRICS+=(dram__sectors_read.sum dram__sectors_write.sum) ;;
+    esac
+}
+
+# The chips whose lists differ; the rest need no name.
+chip_here() {
+    local capability=
+    if command -v nvidia-smi >/dev/null; then
+        capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null) || capability=
+    fi
+    case ${capability%%$'\n'*} in
+        8.7) echo ga10b ;;
+        12.0) echo gb202 ;;
+        12.1) echo gb10b ;;
+        *) echo other ;;
+    esac
+}
+
+say() { printf '%s: %s\n' "$SELF" "$*" >&2; }
+
+die() {
+    local code=$1
+    shift
+    say "$*"
+    exit "$code"
+}
+
+# Words as a shell reads them back.
+quoted() {
+    local word line=
+    for word in "$@"; do
+        [[ $word =~ ^[A-Za-z0-9_@%+=:,./-]+$ ]] || word="'${word//\'/\'\\\'\'}'"
+        line+="$word "
+    done
+    printf '%s\n' "${line% }"
+}
+
+joined() {
+    local IFS=,
+    printf '%s\n' "$*"
+}
+
+counters_denied() {
+    cat >&2 <<DENIED
+$SELF: the driver on $HOST denies performance counters (ERR_NVGPUCTRPERM). One of these helps:
+  - run as root: sudo $SELF ...
+  - load the driver with NVreg_RestrictProfilingToAdminUsers=0: put
+      options nvidia NVreg_RestrictProfilingToAdminUsers=0
+    into /etc/modprobe.d/nvidia-profiling.conf, then reload the nvidia modules or reboot
+  - in a container: start it with --cap-add=SYS_ADMIN
+A hosted machine may allow none of them; then ask who runs it. See https://developer.nvidia.com/ERR_NVGPUCTRPERM
+DENIED
+    exit 4
+}
+
+HOST=${HOSTNAME:-$(uname -n)}
+out=
+chip=
+kernel=
+count=
+clock=none
+cache=all
+mode=run
+
+value() { [[ $# -ge 2 && -n $2 ]] || die 2 "$1 needs a value; see $SELF --help"; }
+
+while [[ $# -gt 0 ]]; do
+    case $1 in
+        -o) value "$@"; out=$2; shift 2 ;;
+        -k) value "$@"; kernel=$2; shift 2 ;;
+        -c) value "$@"; count=$2; shift 2 ;;
+        --clock-control) value "$@"; clock=$2; shift 2 ;;
+        --cache-control) value "$@"; cache=$2; shift 2 ;;
+        --chip) value "$@"; chip=$2; shift 2 ;;
+        --list) mode=list; shift ;;
+        --dry-run) mode=dry; shift ;;
+        -h | --help) usage; exit 0 ;;
+        --) shift; break ;;
+        -*) die 2 "no option $1; see $SELF --help" ;;
+        *) break ;;
+    esac
+done
+
+[[ $clock == none || $clock == base ]] || die 2 "--clock-control is none or base, not $clock"
+[[ $cache == all || $cache == none ]] || die 2 "--cache-control is all or none, not $cache"
+[[ -z $count || $count =~ ^[1-9][0-9]*$ ]] || die 2 "-c takes a number of launches, not $count"
+
+add_metrics_of_chip "${chip:-$(chip_here)}"
+if [[ $mode == list ]]; then
+    printf '%s\n' "${METRICS[@]}"
+    exit 0
+fi
+
+[[ $# -gt 0 ]] || { usage >&2; exit 2; }
+type -P -- "$1" >/dev/null || die 2 "there is no program $1 to run; give its path (./app)"
+type -P ncu >/dev/null || die 3 "ncu is not on PATH; it comes with the CUDA toolkit (often /usr/local/cuda/bin/ncu)"
+version=$(ncu --version 2>&1) || die 3 "$(type -P ncu) does not run: $version"
+help=$(ncu --help 2>&1) || die 3 "$(type -P ncu) does not run: $help"
+
+out=${out:-roofctl-ncu-$HOST-$(date +%Y%m%d-%H%M%S)}
+out=${out%/}
+[[ $out != *%* ]] || die 2 "ncu gives % in a file name a meaning of its own; choose another folder than $out"
+[[ $out == /* ]] || out=./${out#./}
+part=$out.partial
+
+# Options that a version lacks are fatal there.
+ncu=(ncu)
+[[ $help != *--config-file* ]] || ncu+=(--config-file off)
+capture=("${ncu[@]}" --target-processes all --clock-control "$clock" --cache-control "$cache")
+[[ $help != *--disable-extra-suffixes* ]] || capture+=(--disable-extra-suffixes)
+[[ -z $kernel ]] || capture+=(--kernel-name-base function --kernel-name "$kernel")
+[[ -z $count ]] || capture+=(--launch-count "$count")
+capture+=(--metrics "$(joined "${METRICS[@]}")" --log-file "$part/ncu.log" -o "$part/report" "$@")
+# ncu prints numbers by its own locale: only the export runs under C, so that APP keeps its locale.
+export_csv=("${ncu[@]}" --import "$part/report.ncu-rep" --csv --page raw --print-units base)
+
+if [[ $mode == dry ]]; then
+    quoted "${capture[@]}"
+    echo "LC_ALL=C $(quoted "${export_csv[@]}") > $(quoted "$part/capture.csv")"
+    exit 0
+fi
+
+for folder in "$out" "$part"; do
+    [[ ! -e $folder ]] || die 2 "$folder exists and is left alone; remove it, or choose another folder with -o"
+done
+mkdir -p -- "$(dirname -- "$part")"
+mkdir -- "$part"
+{
+    echo "host: $HOST"
+    echo "started: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
+    echo "folder: $PWD"
+    echo "ncu: ${version##*$'\n'}"
+    echo "gpu: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo not known)"
+    echo "clock control: $clock"
+    echo "cache control: $cache"
+    echo "command: $(quoted "${capture[@]}")"
+} >"$part/capture.txt"
+
+# Else ncu puts section files into the home folder on its first run.
+export NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT=1
+
+interrupted=
+trap 'interrupted=yes' INT TERM
+status=0
+"${capture[@]}" || status=$?
+echo "exit status: $status" >>"$part/capture.txt"
+
+log=$part/ncu.log
+[[ -e $log ]] || : >"$log"
+if grep -q ERR_NVGPUCTRPERM -- "$log"; then
+    counters_denied
+fi
+if [[ ! -s $part/report.ncu-rep ]]; then
+    grep -E '^==(ERROR|WARNING)==' -- "$log" >&2 || true
+    [[ -z $interrupted ]] || die 130 "interrupted before a kernel was profiled; ncu's log is $log"
+    say "ncu ended with status $status and profiled no kernel; its log is $log"
+    say "check that $1 works without ncu, that it launches kernels on this machine's GPU, and that -k is not too narrow"
+    grep -q 'The application returned an error code' -- "$log" && exit 7
+    [[ $status -eq 0 ]] && exit 8
+    exit 3
+fi
+LC_ALL=C "${export_csv[@]}" >"$part/capture.csv" ||
+    die 3 "ncu could not print $part/report.ncu-rep; the report is kept: print it with a newer ncu"
+
+header=$(grep -m 1 '^"ID","Process ID"' -- "$part/capture.csv") ||
+    die 3 "$part/capture.csv holds no table; ncu's log is $log"
+for metric in "${METRICS[@]}"; do
+    [[ $header == *"\"$metric\""* ]] || say "not counted here: $metric"
+done
+
+if [[ -n $interrupted ]]; then
+    die 130 "interrupted; what was profiled until then is in $part"
+fi
+mv -- "$part" "$out"
+say "wrote $out; next: roofctl report $(quoted "$out")/*.csv"
+[[ $status -eq 0 ]] || die 7 "the application failed: ncu returned its code $status; the kernels before that are counted"
