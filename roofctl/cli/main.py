@@ -13,11 +13,13 @@ import click
 from roofctl import __version__
 from roofctl.cli.common import TALK
 from roofctl.cli.demo import demo
+from roofctl.cli.doctor import doctor
 from roofctl.cli.gpus import gpus
 from roofctl.cli.plot import plot
 from roofctl.cli.profile import profile
 from roofctl.cli.quantities import quantities
 from roofctl.cli.report import report
+from roofctl.cli.verify import verify
 from roofctl.errors import RoofctlError
 
 _INTERRUPTED = 130
@@ -51,7 +53,7 @@ def cli() -> None:
     """
 
 
-for command in (profile, report, plot, gpus, quantities, demo):
+for command in (profile, report, plot, verify, doctor, gpus, quantities, demo):
     cli.add_command(command)
 
 

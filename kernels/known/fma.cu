@@ -1,0 +1,80 @@
+// Question: is every FMA counted, in double and in single precision, and nothing else?
+//
+// Each thread runs independent chains v = v * scale + offset for k iterations and stores the chains' ends as one
+// 16-byte vector; W warps. scale, offset and k are arguments, so the loop stays.
+//   fp64   2 chains: 64 k W FMAs = 128 k W operations       fp32   4 chains: 128 k W FMAs = 256 k W operations
+//   loads  none                                              stores W requests, 16 sectors each
+//   L2 = L1  16 W sectors                                    DRAM   nothing is read; the stores may stay in L2
+#include <cmath>
+
+#include "known.cuh"
+
+extern "C" __global__ void __launch_bounds__(known::kBlock)
+    known_fma_fp64(double2* out, double scale, double offset, int iterations) {
+  const int lane = threadIdx.x % known::kWarp;
+  double a = lane, b = lane + 32;
+  int left = iterations;
+#pragma unroll 1
+  do {
+    a = fma(a, scale, offset);
+    b = fma(b, scale, offset);
+  } while (--left > 0);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = make_double2(a, b);
+}
+
+extern "C" __global__ void __launch_bounds__(known::kBlock)
+    known_fma_fp32(float4* out, float scale, float offset, int iterations) {
+  const int lane = threadIdx.x % known::kWarp;
+  float a = lane, b = lane + 32, c = lane + 64, d = lane + 96;
+  int left = iterations;
+#pragma unroll 1
+  do {
+    a = fmaf(a, scale, offset);
+    b = fmaf(b, scale, offset);
+    c = fmaf(c, scale, offset);
+    d = fmaf(d, scale, offset);
+  } while (--left > 0);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = make_float4(a, b, c, d);
+}
+
+namespace {
+
+constexpr double kScale = 0.9990234375, kOffset = 0.5;  // exact in both precisions; chains stay finite and normal
+
+known::Shape shape(const known::Sizes& sizes) { return {dim3(sizes.blocks), dim3(known::kBlock)}; }
+
+// Chain ends of a warp: element of chain c and lane l at [l * chains + c], as the vectors lie in memory.
+template <typename T>
+std::vector<T> chain_ends(int chains) {
+  std::vector<T> ends(static_cast<std::size_t>(known::kWarp * chains));
+  for (int lane = 0; lane < known::kWarp; ++lane)
+    for (int chain = 0; chain < chains; ++chain) {
+      T value = static_cast<T>(lane + 32 * chain);
+      for (int i = 0; i < known::kIterations; ++i) value = std::fma(value, static_cast<T>(kScale), static_cast<T>(kOffset));
+      ends[static_cast<std::size_t>(lane * chains + chain)] = value;
+    }
+  return ends;
+}
+
+template <typename T, typename Vector, typename Kernel>
+bool run(const char* name, Kernel kernel, const known::Shape& at) {
+  constexpr int chains = sizeof(Vector) / sizeof(T);
+  const known::Buffer<T> out(static_cast<std::size_t>(at.grid.x) * at.block.x * chains);
+  kernel<<<at.grid, at.block>>>(reinterpret_cast<Vector*>(out.get()), static_cast<T>(kScale), static_cast<T>(kOffset),
+                                known::kIterations);
+  known::finish();
+  const std::vector<T> ends = chain_ends<T>(chains);
+  return known::agrees(name, out, [&](std::size_t i) { return ends[i % ends.size()]; });
+}
+
+bool run_fp64(const known::Sizes&, const known::Shape& at) {
+  return run<double, double2>("known_fma_fp64", known_fma_fp64, at);
+}
+bool run_fp32(const known::Sizes&, const known::Shape& at) {
+  return run<float, float4>("known_fma_fp32", known_fma_fp32, at);
+}
+
+}  // namespace
+
+extern const known::Case fma_fp64_case{"known_fma_fp64", 0, shape, run_fp64};
+extern const known::Case fma_fp32_case{"known_fma_fp32", 0, shape, run_fp32};

@@ -1,0 +1,98 @@
+"""``roofctl verify``: counters against known work."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roofctl.cli.common import TALK, say, say_notes, talk_options, terminal_width, use_color
+
+if TYPE_CHECKING:
+    from roofctl.verify.compare import Verdict
+
+
+@click.command()
+@click.option(
+    "--profiler",
+    type=click.Choice(["auto", "ncu", "nvprof"]),
+    default="auto",
+    show_default=True,
+    help="Profiler to use; auto takes the one that fits the GPU.",
+)
+@click.option("--arch", default="auto", show_default=True, metavar="ARCH", help="Architecture to build for: sm_90.")
+@click.option("--set", "sets", multiple=True, metavar="NAME", help="Metric set, repeatable; default: every set.")
+@click.option("--keep", is_flag=True, help="Keep the capture, in roofctl-captures/.")
+@click.option(
+    "--from",
+    "sources",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER|CSV",
+    help="Verify an existing capture instead; needs no GPU. Repeatable, for files of one capture.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output form."
+)
+@talk_options
+def verify(sources: tuple[Path, ...], form: str, **options: Any) -> None:
+    """Check the profiler's counters on this GPU against kernels whose counts are known from their source.
+
+    Builds the kernels with nvcc, profiles them with every metric set, and prints what the source says,
+    what was counted, and the error. Instructions, sectors, FLOPs and tensor operations must agree within
+    0.5 %; DRAM traffic and shared-memory wavefronts have a stated bound. Exit code 6 when one is off.
+
+    Example: roofctl verify --keep
+
+    Example: roofctl verify --from roofctl-captures/known --format json > verified.json
+    """
+    from roofctl.verify.run import VerifyRequest, verify_capture, verify_here
+
+    if sources:
+        verdict = verify_capture(sources)
+        names = [str(path) for path in sources]
+    else:
+        verdict, folder = verify_here(VerifyRequest(**options), say)
+        names = [str(folder)] if folder else []
+    show(verdict, names, form)
+    conclude(verdict, complete=not sources)
+
+
+def show(verdict: Verdict, names: list[str], form: str) -> None:
+    """The verdict on stdout, what else is worth saying on stderr."""
+    from roofctl.plots.terminal import table
+    from roofctl.verify.document import HEADINGS, cells, document, summary
+
+    if form == "json":
+        click.echo(json.dumps(document(verdict, names), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        lines = cells(verdict, zeros=TALK.verbose)
+        click.echo(table(HEADINGS, lines, width=terminal_width(), color=use_color(sys.stdout)))
+        hidden = len(verdict.rows) - len(lines)
+        if hidden:
+            say(f"note: {hidden} counts that must be 0 are 0 (-v lists them)")
+    for quantity, reason in verdict.not_counted.items():
+        say(f"note: {quantity} was not counted: {reason}")
+    say_notes(verdict.notes)
+    say(f"{verdict.gpu or 'unknown GPU'}, {summary(verdict)}")
+
+
+def conclude(verdict: Verdict, *, complete: bool) -> None:
+    """Raise VerificationError for counts that are off and, in a ``complete`` run, for kernels that are absent."""
+    from roofctl.errors import VerificationError
+    from roofctl.verify.document import complaint
+
+    if verdict.off:
+        raise VerificationError(
+            f"{len(verdict.off)} counts contradict the source: {complaint(verdict)}",
+            hint="do not trust these quantities on this GPU; keep the capture (--keep) and report it with this table",
+        )
+    if verdict.absent and complete:
+        raise VerificationError(
+            f"not profiled: {', '.join(verdict.absent)}", hint="see what the profiler said above; try again with -v"
+        )
+    if verdict.absent:
+        say(f"note: the capture does not have {', '.join(verdict.absent)}")

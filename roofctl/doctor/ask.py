@@ -1,0 +1,154 @@
+"""Questions asked in a child process: a broken driver library can crash or hang whoever loads it.
+
+Run as a script, ``ask.py cuda | nvml | import NAME``; the answer is one JSON object on stdout.
+Only the standard library is needed, and whatever is asked about.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+_CUDA_SM_COUNT = 16
+_CUDA_CC_MAJOR, _CUDA_CC_MINOR = 75, 76
+
+
+def cuda(library: Any | None = None) -> dict[str, Any]:
+    """What the CUDA driver library says: its version and the devices it can use."""
+    try:
+        driver = library or ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        return {"problem": str(error)}
+    code = driver.cuInit(0)
+    if code:
+        return {"problem": _cuda_error(driver, code)}
+    version, count = ctypes.c_int(), ctypes.c_int()
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    return {
+        "version": f"{version.value // 1000}.{version.value % 1000 // 10}",
+        "devices": [_cuda_device(driver, ordinal) for ordinal in range(count.value)],
+    }
+
+
+def _cuda_error(driver: Any, code: int) -> str:
+    name = ctypes.c_char_p()
+    try:
+        driver.cuGetErrorName(code, ctypes.byref(name))
+    except AttributeError:  # a stub library need not have it
+        name.value = None
+    return f"cuInit answers {name.value.decode() if name.value else 'error'} ({code})"
+
+
+def _cuda_device(driver: Any, ordinal: int) -> dict[str, Any]:
+    device = ctypes.c_int()
+    driver.cuDeviceGet(ctypes.byref(device), ordinal)
+    text = ctypes.create_string_buffer(256)
+    driver.cuDeviceGetName(text, len(text), device)
+    uuid = (ctypes.c_ubyte * 16)()
+    driver.cuDeviceGetUuid(ctypes.byref(uuid), device)
+
+    def attribute(number: int) -> int:
+        value = ctypes.c_int()
+        driver.cuDeviceGetAttribute(ctypes.byref(value), number, device)
+        return value.value
+
+    digits = bytes(uuid).hex()
+    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+    return {
+        "name": text.value.decode(errors="replace"),
+        "uuid": f"GPU-{'-'.join(parts)}",
+        "compute_capability": f"{attribute(_CUDA_CC_MAJOR)}.{attribute(_CUDA_CC_MINOR)}",
+        "sm_count": attribute(_CUDA_SM_COUNT),
+    }
+
+
+def nvml(library: Any | None = None) -> dict[str, Any]:
+    """What NVML says through pynvml, in the words and units of nvidia-smi's CSV; null where it has no answer."""
+    try:
+        lib = library or importlib.import_module("pynvml")
+        lib.nvmlInit()
+    except Exception as error:  # noqa: BLE001  whatever stops it is the answer
+        return {"problem": _text(error)}
+    count = _try(lib, lib.nvmlDeviceGetCount) or 0
+    return {
+        "driver": _string(_try(lib, lib.nvmlSystemGetDriverVersion)),
+        "gpus": [_nvml_gpu(lib, lib.nvmlDeviceGetHandleByIndex(index), index) for index in range(count)],
+    }
+
+
+def _try(lib: Any, call: Callable[..., Any], *arguments: Any) -> Any:
+    """The answer of an NVML call; None for "not supported" and its relatives, which boards such as Jetson give."""
+    try:
+        return call(*arguments)
+    except lib.NVMLError:
+        return None
+
+
+def _string(value: Any) -> str | None:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _nvml_gpu(lib: Any, handle: Any, index: int) -> dict[str, Any]:
+    def ask(name: str, *arguments: Any) -> Any:
+        call = getattr(lib, name, None)  # older bindings lack some
+        return _try(lib, call, handle, *arguments) if call else None
+
+    capability = ask("nvmlDeviceGetCudaComputeCapability")
+    mig, ecc = ask("nvmlDeviceGetMigMode"), ask("nvmlDeviceGetEccMode")
+    memory, busy = ask("nvmlDeviceGetMemoryInfo"), ask("nvmlDeviceGetUtilizationRates")
+    words = {0: "Disabled", 1: "Enabled"}
+    return {
+        "index": str(index),
+        "name": _string(ask("nvmlDeviceGetName")),
+        "uuid": _string(ask("nvmlDeviceGetUUID")),
+        "compute_cap": ".".join(map(str, capability)) if capability else None,
+        "mig.mode.current": words.get(mig[0]) if mig else None,
+        "ecc.mode.current": words.get(ecc[0]) if ecc else None,
+        "clocks.sm": ask("nvmlDeviceGetClockInfo", lib.NVML_CLOCK_SM),
+        "clocks.max.sm": ask("nvmlDeviceGetMaxClockInfo", lib.NVML_CLOCK_SM),
+        "clocks.mem": ask("nvmlDeviceGetClockInfo", lib.NVML_CLOCK_MEM),
+        "clocks.max.mem": ask("nvmlDeviceGetMaxClockInfo", lib.NVML_CLOCK_MEM),
+        "clocks.applications.graphics": ask("nvmlDeviceGetApplicationsClock", lib.NVML_CLOCK_GRAPHICS),
+        "clocks.default_applications.graphics": ask("nvmlDeviceGetDefaultApplicationsClock", lib.NVML_CLOCK_GRAPHICS),
+        "clocks_throttle_reasons.active": ask("nvmlDeviceGetCurrentClocksThrottleReasons"),
+        "memory.total": memory.total >> 20 if memory else None,
+        "memory.used": memory.used >> 20 if memory else None,
+        "utilization.gpu": busy.gpu if busy else None,
+        "pids": [process.pid for process in ask("nvmlDeviceGetComputeRunningProcesses") or ()],
+    }
+
+
+def importing(name: str) -> dict[str, Any]:
+    """Whether a module can be imported, its version, or the text of what went wrong."""
+    package = name.partition(".")[0]
+    try:
+        importlib.import_module(name)
+    except Exception as error:  # noqa: BLE001  whatever stops it is the answer
+        missing = isinstance(error, ModuleNotFoundError) and error.name == package
+        return {"missing": missing, "problem": _text(error)}
+    try:
+        return {"version": metadata.version(package)}
+    except metadata.PackageNotFoundError:
+        return {"version": None}
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def main(arguments: list[str]) -> None:
+    # The folder of this file and the current one hold names that could hide a real package.
+    sys.path[:] = [folder for folder in sys.path if folder not in ("", str(Path(__file__).parent))]
+    answers: dict[str, Callable[..., dict[str, Any]]] = {"cuda": cuda, "nvml": nvml, "import": importing}
+    sys.stdout.write(json.dumps(answers[arguments[0]](*arguments[1:])))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,94 @@
+"""Which profiler counts on which GPU, and whether the ones that are needed work. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from roofctl.doctor.facts import Facts, Gpu, Program, version_tuple
+from roofctl.doctor.outcome import Check, fail, ok, warn
+from roofctl.quantities import catalogue
+
+_NCU_FIRST: Final = (7, 0)
+_NVPROF_LAST: Final = (7, 2)
+_NCU_WITHOUT_VOLTA: Final = (2025, 3)
+_GET: Final = {
+    "ncu": "install Nsight Compute (with the CUDA toolkit, or alone) and put it on PATH",
+    "nvprof": "install a CUDA toolkit before 13, which has nvprof, and put it on PATH",
+}
+
+
+def profiler_checks(facts: Facts) -> Iterator[Check]:
+    """The profilers, then for each kind of GPU here which one counts on it."""
+    for program in (facts.ncu, facts.nvprof):
+        yield program_check(program, facts)
+    seen: dict[str | None, list[Gpu]] = {}
+    for gpu in facts.devices.gpus:
+        seen.setdefault(gpu.compute_capability, []).append(gpu)
+    for capability, gpus in seen.items():
+        yield choice_check(capability, gpus, facts)
+
+
+def program_check(program: Program, facts: Facts) -> Check:
+    """One profiler: its version and path, or what is wrong; a failure only where a GPU here needs it."""
+    name = program.name
+    if not program.problem:
+        return ok(name, f"{program.version} ({program.path})")
+    value = f"{program.path}: {program.problem}" if program.path else program.problem
+    if any(_needs(gpu, name) for gpu in facts.devices.gpus):
+        return fail(name, "tool", value, program.fix or _GET[name])
+    if not facts.devices.gpus:
+        return warn(name, value, f"to profile: {program.fix or _GET[name]}")
+    if program.path:
+        return warn(name, value, "not needed for the GPUs here; repair it or take it off PATH")
+    return ok(name, f"{value}; not needed for the GPUs here")
+
+
+def _needs(gpu: Gpu, name: str) -> bool:
+    """Whether only this profiler can count on the GPU. Volta can do with either."""
+    number = version_tuple(gpu.compute_capability)
+    if number and number < _NCU_FIRST:
+        return name == "nvprof"
+    return name == "ncu" and not (number and number <= _NVPROF_LAST)
+
+
+def choice_check(capability: str | None, gpus: list[Gpu], facts: Facts) -> Check:
+    """Which profiler applies to GPUs of one compute capability."""
+    what = f"profiler of GPU {', '.join(str(gpu.index) for gpu in gpus)}"
+    number = version_tuple(capability)
+    if not number:
+        return warn(what, "compute capability not known: ncu from 7.0 on, nvprof up to 7.2", "choose with --profiler")
+    if number < _NCU_FIRST:
+        return _nvprof_choice(what, capability, facts, "ncu does not support compute capability below 7.0")
+    refusal = ncu_refusal(capability, facts)
+    if not refusal:
+        return ok(what, f"ncu {facts.ncu.version}, for compute capability {capability}")
+    if number <= _NVPROF_LAST:
+        return _nvprof_choice(what, capability, facts, refusal)
+    return fail(what, "tool", f"none: {refusal}", _newer(facts))
+
+
+def _nvprof_choice(what: str, capability: str | None, facts: Facts, why: str) -> Check:
+    if not facts.nvprof.problem:
+        return ok(what, f"nvprof {facts.nvprof.version}, for compute capability {capability} ({why})")
+    fix = _GET["nvprof"]
+    if "7.0" <= (capability or "") <= "7.2":
+        fix += "; or use an ncu before 2025.3"
+    return fail(what, "tool", f"none: {why}, and nvprof is {facts.nvprof.problem}", fix)
+
+
+def _newer(facts: Facts) -> str:
+    return _GET["ncu"] if facts.ncu.problem else "install a newer Nsight Compute, one that knows this GPU"
+
+
+def ncu_refusal(capability: str | None, facts: Facts) -> str:
+    """Why the ncu here cannot count on this compute capability; "" when it can, as far as is known."""
+    if facts.ncu.problem:
+        return f"ncu is {facts.ncu.problem}"
+    chip = catalogue().chip_of(capability)
+    if facts.ncu_chips is not None and chip is not None:
+        return "" if chip in facts.ncu_chips else f"ncu {facts.ncu.version} does not know {chip} (ncu --list-chips)"
+    volta = (capability or "") in ("7.0", "7.2")
+    if volta and version_tuple(facts.ncu.version)[:2] >= _NCU_WITHOUT_VOLTA:
+        return f"ncu {facts.ncu.version} no longer supports Volta"
+    return ""

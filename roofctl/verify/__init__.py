@@ -1,0 +1,1 @@
+"""Counters against work known from the source: build ``kernels/known``, profile it, compare."""

@@ -1,0 +1,118 @@
+"""Verify a capture that exists, or make one here: build, profile, compare."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from roofctl import captures, readers
+from roofctl.counts import Part
+from roofctl.errors import ApplicationFailed, InputError, VerificationError
+from roofctl.profilers import capture as profiling
+from roofctl.profilers.counters import check_sets
+from roofctl.profilers.request import ProfilerChoice, ProfileRequest, Progress
+from roofctl.verify.build import architecture, build, disassembled_paths, find_nvcc
+from roofctl.verify.compare import Verdict, compare
+from roofctl.verify.expect import ExecutedPath
+
+NAME: Final = "known"
+_WRONG_RESULT: Final = 1
+"""Exit code of the program for a wrong result; other codes are CUDA's and its options'."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class VerifyRequest:
+    """What to build and profile. ``sets`` empty means every metric set; ``keep`` leaves the capture behind."""
+
+    profiler: ProfilerChoice = "auto"
+    arch: str = "auto"
+    sets: tuple[str, ...] = ()
+    keep: bool = False
+
+
+def verify_capture(sources: Sequence[Path]) -> Verdict:
+    """Judge one capture: its folder or its name in ``roofctl-captures``, or the files that together hold it.
+
+    Raises InputError when it cannot be read, or has no known kernel or no counter with a known value.
+    """
+    folders = [path for path in sources if not path.is_file()]
+    if folders and len(sources) > 1:
+        raise InputError(
+            f"{folders[0]} is not a file, and a capture of its own cannot be completed by others",
+            hint="give one capture, or several files of one",
+        )
+    return _judge_folder(captures.resolve(folders[0], Path.cwd()), {}) if folders else compare(_read(sources))
+
+
+def verify_here(request: VerifyRequest, say: Say) -> tuple[Verdict, Path | None]:
+    """Build, profile and judge on this machine; the verdict, and the capture's folder where it was kept.
+
+    Without ``keep`` everything goes to a temporary folder, which stays only where something went wrong. Raises
+    ToolError and DeviceError for what is missing, and VerificationError where a kernel computed a wrong result.
+    """
+    check_sets(request.sets)
+    arch = architecture(request.arch)
+    find_nvcc()
+    say(f"building the known kernels for {arch}")
+    work = Path(tempfile.mkdtemp(prefix="roofctl-verify-"))
+    program = build(work, arch)
+    paths = disassembled_paths(program)
+    if not paths:
+        say("note: no cuobjdump here: warp instructions are checked to be whole per warp, not counted from the code")
+    capture = _profile(request, program, work, say)
+    verdict = _judge_folder(capture.folder, paths)
+    if request.keep:
+        shutil.rmtree(work)
+        return verdict, capture.folder
+    if verdict.off or verdict.absent:
+        say(f"the program and the capture are in {work}")
+        return verdict, capture.folder
+    shutil.rmtree(work)
+    return verdict, None
+
+
+def _profile(request: VerifyRequest, program: Path, work: Path, say: Say) -> captures.Capture:
+    profile_request = ProfileRequest(
+        argv=(str(program),),
+        sets=request.sets or ("all",),
+        profiler=request.profiler,
+        name=NAME,
+        output=None if request.keep else work / captures.ROOT,
+    )
+
+    def watch(progress: Progress) -> None:
+        for line in progress.said:
+            say(line)
+
+    try:
+        made = profiling.profile(profile_request, progress=watch)
+        if made.failure:
+            raise made.failure
+    except ApplicationFailed as error:
+        if error.code != _WRONG_RESULT:
+            raise
+        raise VerificationError(
+            "a kernel computed a wrong result under the profiler (its name stands above)",
+            hint=f"run {program} by itself: if it fails there too, suspect the GPU or the driver",
+        ) from error
+    return made
+
+
+def _judge_folder(folder: Path, paths: Mapping[str, ExecutedPath]) -> Verdict:
+    manifest = captures.read_manifest(folder)
+    return compare(
+        _read(captures.data_files(folder)),
+        paths=paths,
+        flushed=manifest.profiler == "ncu" and manifest.cache_control != "none",
+        gpu=manifest.gpu,
+    )
+
+
+def _read(files: Sequence[Path]) -> list[Part]:
+    return [part for path in files for part in readers.read_file(path)]
