@@ -226,4 +226,11 @@ if [[ -n $interrupted ]]; then
 fi
 mv -- "$part" "$out"
 say "wrote $out; next: roofctl report $(quoted "$out")/*.csv"
-[[ $status -eq 0 ]] || die 7 "the application failed: ncu returned its code $status; the kernels before that are counted"
+log=$out/ncu.log
+if grep -q 'The application returned an error code' -- "$log"; then
+    die 7 "the application failed: ncu returned its code $status; the kernels before that are counted"
+fi
+# An error of ncu's own may come with status 0.
+if grep -E '^==ERROR==' -- "$log" >&2 || [[ $status -ne 0 ]]; then
+    die 3 "ncu ended with status $status and may have missed kernels; its log is $log"
+fi

@@ -6,7 +6,7 @@ import pytest
 from fake_profilers import install, write
 
 from roofctl.errors import ToolError, ToolFailed, ToolNotFound, UnfitTool
-from roofctl.profilers import ncu
+from roofctl.profilers import ncu, tools
 from roofctl.profilers.choose import choose
 from roofctl.profilers.gpu import Gpu, find_gpu
 
@@ -17,7 +17,7 @@ def bare(tmp_path, monkeypatch):
     folder = install(tmp_path / "bin")
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr(ncu, "_PLACES", ())
+    monkeypatch.setitem(tools.PLACES, "ncu", ())
     return folder
 
 
@@ -36,7 +36,7 @@ def test_no_ncu(bare, tmp_path, monkeypatch):
     place = tmp_path / "cuda" / "ncu"
     place.parent.mkdir()
     place.write_text("")
-    monkeypatch.setattr(ncu, "_PLACES", (str(place).removeprefix("/"),))
+    monkeypatch.setitem(tools.PLACES, "ncu", (str(place).removeprefix("/"),))
     with pytest.raises(ToolNotFound) as caught:
         ncu.find()
     assert str(place) in caught.value.hint
@@ -51,6 +51,40 @@ def test_a_wrapper_that_does_not_run_is_named(bare):
     write(bare / "ncu", "#!/bin/sh\necho hello\n")
     with pytest.raises(ToolFailed, match="exited 0 and said: hello"):
         ncu.find()
+    write(bare / "ncu", "no program")
+    with pytest.raises(ToolFailed, match=r"is on PATH but does not run ncu: .*Exec format error"):
+        ncu.find()
+
+
+def test_a_wrapper_that_hangs_is_a_failed_tool_and_no_timeout(bare, monkeypatch):
+    write(bare / "ncu", "#!/bin/sh\nsleep 60\n")
+    monkeypatch.setattr(tools, "ANSWER_SECONDS", 0.2)
+    with pytest.raises(ToolFailed, match=r"does not run ncu: .* did not answer within 0\.2 s") as caught:
+        ncu.find()
+    assert caught.value.exit_code == 3
+    assert "wrapper" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "version"),
+    [
+        ("ncu", "Version 2025.3.1.0 (build 1)", "2025.3.1"),
+        ("ncu", "Version 2022.3.0.0 (build 1)", "2022.3.0"),
+        ("nvprof", "Release version 8.0 (21)", "8.0"),
+        ("nvcc", "Cuda compilation tools, release 13.0, V13.0.88", "13.0.88"),
+        ("ncu", "hello", None),
+    ],
+)
+def test_a_version_is_read(name, text, version):
+    assert tools.version_in(name, text) == version
+
+
+def test_the_newest_of_the_usual_places_is_named(tmp_path):
+    for version in ("9.2", "12.4", "11.8"):
+        (tmp_path / f"usr/local/cuda-{version}/bin").mkdir(parents=True)
+        (tmp_path / f"usr/local/cuda-{version}/bin/ncu").write_text("")
+    assert "cuda-12.4/bin/ncu" in tools.elsewhere_hint("ncu", tmp_path)
+    assert tools.elsewhere_hint("nvprof", tmp_path) == ""
 
 
 def test_a_version_that_is_too_old(bare, monkeypatch):
@@ -132,6 +166,10 @@ def test_visible_devices_are_renumbered(bare, monkeypatch, tmp_path, case):
     visible, device, asked = case
     write(bare / "nvidia-smi", f"#!/bin/sh\necho \"$*\" > {tmp_path}/asked\necho 'A, 9.0, 1, 2, 3, 4'\n")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    wanted = f"-i {asked} --query-gpu" if asked else "--query-gpu"
     assert find_gpu(device).name == "A"
-    given = (tmp_path / "asked").read_text()
-    assert given.startswith(f"-i {asked} --query-gpu" if asked else "--query-gpu")
+    assert (tmp_path / "asked").read_text().startswith(wanted)
+    # What the application alone gets (--env) is what counts.
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    find_gpu(device, {"CUDA_VISIBLE_DEVICES": visible})
+    assert (tmp_path / "asked").read_text().startswith(wanted)

@@ -171,6 +171,23 @@ def test_dry_run_prints_commands_that_a_shell_understands(here, capfd):
     assert not (here / "roofctl-captures").exists()
 
 
+def test_dry_run_lines_run_in_a_shell_and_make_the_capture(here, capfd):
+    (here / "sub dir").mkdir()
+    (here / "sub dir" / "app").symlink_to(here / "app")
+    write(here / "app", '#!/bin/sh\nenv > seen\necho "$1" >> seen\n')
+    options = ["--cwd", "sub dir", "--env", "A=b $c", "--env", "d-e=f", "--kernel", "a|b's", "--name", "it's"]
+    assert main(["profile", "--dry-run", *options, "./app", "$HOME; 'x'"]) == 0
+    out, err = capfd.readouterr()
+    (hint,) = re.findall(r"mkdir -p .*", err)
+    path = f"{os.environ['PATH']}:{os.defpath}"
+    subprocess.run(["/bin/bash", "-ec", f"{hint}\n{out}"], check=True, env={**os.environ, "PATH": path})
+    seen = (here / "sub dir" / "seen").read_text().splitlines()
+    assert {"A=b $c", "$HOME; 'x'"} <= set(seen)  # sh itself drops d-e, which bash alone would take for a program
+    made = here / "roofctl-captures" / "it's"
+    assert (made / "capture.csv").read_text().startswith('"ID",')
+    assert {path.name for path in made.iterdir()} == {"report.ncu-rep", "ncu.log", "capture.csv"}
+
+
 def test_dry_run_needs_neither_gpu_nor_profiler(here, capfd, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(install(tmp_path / "bare")))
     assert main(["profile", "--dry-run", "./app"]) == 0
@@ -234,7 +251,7 @@ def test_nothing_usable_is_an_error_and_no_capture(here, capfd, monkeypatch, cas
     assert all(str(path) in err for path in (here / "roofctl-captures").iterdir())
 
 
-def test_what_was_profiled_survives_a_fault_after_the_run(here, monkeypatch):
+def test_what_was_profiled_survives_a_fault_after_the_run(here, capfd, monkeypatch):
     from roofctl.profilers import ncu
 
     def fail(*_):
@@ -243,8 +260,33 @@ def test_what_was_profiled_survives_a_fault_after_the_run(here, monkeypatch):
     monkeypatch.setattr(ncu, "_export_report", fail)
     assert main(["profile", "--name", "x", "./app"]) == 130
     (left,) = (here / "roofctl-captures").iterdir()
-    assert left.name.startswith(".x-")
-    assert (left / "report.ncu-rep").is_file()
+    assert left.name == "x.ncu-rep"
+    assert str(left) in capfd.readouterr().err
+
+
+def test_a_full_disk_is_a_sentence_and_keeps_the_report(here, capfd, monkeypatch):
+    from roofctl.captures import Draft
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Draft, "finish", full)
+    assert main(["profile", "--name", "x", "./app"]) == 2
+    err = capfd.readouterr().err
+    assert "no capture can be written to" in err
+    assert "No space left on device" in err
+    assert str(here / "roofctl-captures/x.ncu-rep") in err
+
+
+@pytest.mark.parametrize("options", [["--name", "50%"], ["-o", "run-%h"]])
+@pytest.mark.parametrize("profiler", ["ncu", "nvprof"])
+def test_a_percent_sign_in_the_folder_is_refused_before_the_run(here, capfd, monkeypatch, options, profiler):
+    install(here.parent / "bin", "nvprof")
+    monkeypatch.setenv("FAKE_GPU", "")
+    assert main(["profile", "--profiler", profiler, *options, "./app"]) == 2
+    out, err = capfd.readouterr()
+    assert "give % in the name of a folder a meaning of their own" in err
+    assert "app says" not in out
 
 
 def test_an_error_line_beats_exit_0_and_what_was_counted_is_kept(here, capfd, monkeypatch):
@@ -372,6 +414,7 @@ def test_a_failing_application_under_nvprof(here, capfd, monkeypatch, tmp_path):
 
 def test_progress_in_words():
     assert describe(Progress(kernels=3)) == "3 launches done"
+    assert describe(Progress(kernels=1)) == "1 launch done"
     assert describe(Progress("metrics", 3, "gemm", 50, 7)) == "metrics: 3 launches done, 7 passes each; gemm 50%"
 
 

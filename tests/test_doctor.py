@@ -240,7 +240,7 @@ NO_NVPROF = Program("nvprof", problem="not on PATH")
         (None, NCU, CHIPS_2025_3, NO_NVPROF, "warn", "compute capability not known"),
     ],
 )
-def test_which_profiler_applies(  # noqa: PLR0917
+def test_which_profiler_applies(
     capability: str | None,
     ncu: Program,
     chips: frozenset[str] | None,

@@ -116,6 +116,11 @@ def test_an_nvidia_smi_that_fails_is_quoted(host: Host, path: Path, script: str,
     assert says in found.problem
 
 
+def test_garbage_from_nvidia_smi_gives_a_terminal_no_orders(host: Host, path: Path) -> None:
+    tool(path, "nvidia-smi", r"sys.stdout.buffer.write(b'\x1b[2J\xff\x07no GPU\n')")
+    assert probe.devices(host).problem == "nvidia-smi says: ?[2J\ufffd?no GPU"
+
+
 def test_a_program_that_hangs_is_given_up(path: Path) -> None:
     slow = tool(path, "nvidia-smi", "import time; time.sleep(60)")
 

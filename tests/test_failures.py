@@ -6,8 +6,9 @@ import os
 
 import pytest
 
-from roofctl.profilers.failures import FAILURES, NVPROF_FAILURES, Facts, bare, lock_path, owner_words
+from roofctl.profilers.failures import FAILURES, NVPROF_FAILURES, Facts, bare
 from roofctl.profilers.gpu import Gpu
+from roofctl.profilers.lock import lock_path, owner
 from roofctl.profilers.log import LogFacts, LogWatcher, Tail
 from roofctl.profilers.tools import Tool
 from roofctl.profilers.verdict import explain, launches
@@ -43,7 +44,7 @@ CASES = [
     (NCU, "==ERROR== Unable to write to file /x/report.ncu-rep", 3, "could not write", "space"),
     (NCU, "==ERROR== Failed to read environment variable X", 2, "environment variable that is not set", "set it, or take %q{…} out"),
     (NCU, "==ERROR== Invalid regex provided to --kernel option. Unmatched marking parenthesis ( or \\(.", 2, "does not take the kernel filter", "Perl"),
-    (NCU, "==WARNING== No ranges were profiled.", 8, "no NVTX range", "--nvtx"),
+    (NCU, "==WARNING== No ranges were profiled.", 8, "no range to profile", "--nvtx"),
     (NCU, "==ERROR== Failed to find metric smsp__nosuch.sum", 3, "does not know the counter smsp__nosuch.sum", "report it"),
     (NCU, "==ERROR== When profiling on a MIG instance, it is not possible to collect metrics from GPU units that are shared", 5, "MIG", "whole GPU"),
     (NCU, '==ERROR== Failed to profile "gemm" in process 24701', 3, "failed while profiling gemm", "--exclude"),
@@ -137,14 +138,20 @@ def test_no_kernels_has_several_causes():
 def test_the_lock_is_where_ncu_looks(tmp_path, monkeypatch):
     for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TEMP", "/b")
-    assert str(lock_path({})) == "/b/nsight-compute-lock"
-    assert str(lock_path({"TMPDIR": str(tmp_path)})) == f"{tmp_path}/nsight-compute-lock"
+    assert str(lock_path({"TEMP": "/b"})) == "/b/nsight-compute-lock"
+    assert str(lock_path({"TEMP": "/b", "TMPDIR": str(tmp_path)})) == f"{tmp_path}/nsight-compute-lock"
+    assert lock_path({}).name == "nsight-compute-lock"
+
+
+def test_a_lock_that_ncu_names_is_the_one(tmp_path):
+    lock = tmp_path / "a b" / "nsight-compute-lock"
+    error = explain(facts(f"==ERROR== Failed to open/create lock file {lock}. Please check the rights.", returncode=1))
+    assert f"ncu could not lock {lock}: " in error.message
 
 
 def test_the_owner_of_a_lock_is_named_and_it_stays(tmp_path):
     lock = tmp_path / "nsight-compute-lock"
-    assert owner_words(lock) == ""
+    assert owner(lock) is None
     lock.write_text("")
     error = explain(facts("==ERROR== Failed to open/create lock file", returncode=1, env={"TMPDIR": str(tmp_path)}))
     assert str(lock) in error.message
@@ -158,7 +165,7 @@ def test_a_foreign_lock_explains_exit_9(tmp_path):
     lock.write_text("")
     os.chown(lock, 54321, -1)
     error = explain(facts(returncode=9, env={"TMPDIR": str(tmp_path)}))
-    assert "(owner with number 54321)" in error.message
+    assert "(owner 54321)" in error.message
 
 
 def test_prefixes_are_taken_off():

@@ -12,7 +12,7 @@ import pytest
 from fake_profilers import install, write
 
 from roofctl.errors import InputError, ToolFailed, ToolNotFound
-from roofctl.profilers import ProfileRequest, Tool, nvprof, profile
+from roofctl.profilers import ProfileRequest, Tool, nvprof, profile, tools
 from roofctl.profilers.exported import inspect_nvprof
 from roofctl.profilers.gpu import find_gpu
 
@@ -190,7 +190,7 @@ def test_it_is_found_by_running_it(request_, tmp_path, monkeypatch):
     with pytest.raises(ToolFailed, match="does not run nvprof"):
         nvprof.find()
     (tmp_path / "bin/nvprof").unlink()
-    monkeypatch.setattr(nvprof, "_PLACES", ())
+    monkeypatch.setitem(tools.PLACES, "nvprof", ())
     with pytest.raises(ToolNotFound, match="nvprof is not on PATH") as caught:
         nvprof.find()
     assert "up to 12" in caught.value.hint

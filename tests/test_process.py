@@ -138,6 +138,42 @@ def test_stream_waits_for_children_that_outlive_a_stopped_profiler(tmp_path):
     assert (tmp_path / "how").read_text() == "late\n"
 
 
+def test_a_profiler_that_dies_of_ctrl_c_leaves_no_deaf_application(tmp_path):
+    # The application stays in the group, but is nobody's child that we know.
+    script = f"sh -c 'trap \"\" INT TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.05; done' & wait"
+    sent = []
+
+    def poll() -> None:
+        if not sent and (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+            sent.append(os.kill(os.getpid(), signal.SIGINT))
+
+    done = process.stream(["sh", "-c", script], poll=poll, patience=SOON)
+    assert done.stopped == "interrupt"
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+def test_a_worker_that_left_is_known_from_before_its_parent_ended(tmp_path):
+    worker = f"setsid sh -c 'trap \"\" INT; echo $$ > {tmp_path}/pid; while :; do sleep 0.05; done'"
+    sent = []
+
+    def poll() -> None:
+        if not sent and time.monotonic() - began > 2.5:
+            sent.append(os.kill(os.getpid(), signal.SIGINT))
+
+    began = time.monotonic()
+    done = process.stream(["sh", "-c", f"{worker} & sleep 60"], poll=poll, patience=SOON)
+    assert done.stopped == "interrupt"
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+def test_what_an_application_leaves_running_is_its_own_business(tmp_path):
+    done = process.stream(["sh", "-c", f"sleep 5 & echo $! > {tmp_path}/pid"], patience=SOON)
+    assert done.stopped is None
+    pid = int((tmp_path / "pid").read_text())
+    assert alive(pid)
+    os.kill(pid, signal.SIGKILL)
+
+
 def test_stream_leaves_nobody_behind_when_the_caller_fails(tmp_path):
     def poll() -> None:
         if (tmp_path / "pid").exists():
@@ -275,9 +311,19 @@ def test_ctrl_c_on_the_terminal_is_an_interrupt(on_terminal):
     terminal = on_terminal("trap 'exit 3' INT; echo ready; while :; do sleep 0.05; done")
     terminal.expect("ready")
     terminal.write("\x03")
-    terminal.expect("DONE interrupt 3")
+    terminal.expect("DONE interrupt 3", seconds=0.9)
     terminal.write("again\n")
     terminal.expect("MINE again")
+
+
+def test_ctrl_c_on_the_terminal_ends_those_who_ignore_it(on_terminal, tmp_path):
+    terminal = on_terminal(
+        f"sh -c 'trap \"\" INT TERM; echo $$ > {tmp_path}/pid; echo ready; while :; do sleep 0.05; done' & wait"
+    )
+    terminal.expect("ready")
+    terminal.write("\x03")
+    terminal.expect("DONE interrupt")
+    assert not alive(int((tmp_path / "pid").read_text()))
 
 
 def test_ctrl_c_twice_on_the_terminal_goes_on_to_terminate(on_terminal):

@@ -433,11 +433,22 @@ def test_ncu_that_profiled_nothing_writes_no_capture(bench: Bench, log: str, cod
 
 
 def test_an_application_that_fails_leaves_its_kernels(bench: Bench) -> None:
-    done = bench.run("profile_ncu.sh", "-o", "run", bench.app, CODE="11")
+    log = "==ERROR== The application returned an error code (11).\n"
+    done = bench.run("profile_ncu.sh", "-o", "run", bench.app, LOG=log, CODE="11")
 
     assert done.returncode == 7
     assert "code 11" in done.stderr
     assert "exit status: 11" in (bench.folder / "run/capture.txt").read_text()
+    assert len(rows_of(bench.folder / "run")) == 1
+
+
+@pytest.mark.parametrize(("log", "code"), [('==ERROR== Failed to profile "gemm"\n', "0"), ("==PROF== x\n", "9")])
+def test_an_error_of_ncu_is_not_the_application_s(bench: Bench, log: str, code: str) -> None:
+    done = bench.run("profile_ncu.sh", "-o", "run", bench.app, LOG=log, CODE=code)
+
+    assert done.returncode == 3
+    assert f"ncu ended with status {code} and may have missed kernels" in done.stderr
+    assert ("Failed to profile" in log) == ("Failed to profile" in done.stderr)
     assert len(rows_of(bench.folder / "run")) == 1
 
 

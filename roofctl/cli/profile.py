@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -12,8 +14,9 @@ import click
 from roofctl.cli.common import TALK, say, say_notes, talk_options, use_color
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from roofctl.plots.progress import StatusLine
     from roofctl.profilers import Plan, Profiled, ProfileRequest, Progress
 
 
@@ -96,7 +99,11 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
     # What the table needs takes a second to load: that happens while the application runs.
     loading = Thread(target=_load_report, daemon=True)
     loading.start()
-    capture = profilers.profile(request, progress=_show(), planned=planned)
+    status = _status_line()
+    try:
+        capture = profilers.profile(request, progress=partial(_show, status), planned=planned)
+    finally:
+        status.clear()
     loading.join()
     try:
         _report(capture)
@@ -135,29 +142,29 @@ def _print_commands(planned: Plan) -> None:
     folder = output_root(planned.request) / capture_name(planned.request, datetime.now().astimezone())
     for command in planned.commands(folder.absolute()):
         click.echo(command.line())
+    say(f"note: the folder has to exist: mkdir -p {shlex.quote(str(folder.absolute()))}")
 
 
-def _show() -> Callable[[Progress], None]:
-    """What to do with progress: a status line on a terminal, and the profiler's warnings at once anywhere."""
+def _status_line() -> StatusLine:
     from roofctl.plots.progress import StatusLine
 
-    status = None if TALK.quiet else StatusLine(sys.stderr, color=use_color(sys.stderr))
+    return StatusLine(sys.stderr, color=use_color(sys.stderr), silent=TALK.quiet)
 
-    def show(progress: Progress) -> None:
-        if progress.said and status:
-            status.clear()
-        for line in progress.said:
-            say(line)
-        if status and (progress.kernel or progress.kernels):
-            status.update(describe(progress))
 
-    return show
+def _show(status: StatusLine, progress: Progress) -> None:
+    """Show progress: the status line on a terminal, and the profiler's warnings at once anywhere."""
+    if progress.said:
+        status.clear()
+    for line in progress.said:
+        say(line)
+    if progress.kernel or progress.kernels:
+        status.update(describe(progress))
 
 
 def describe(progress: Progress) -> str:
     """Where a run stands, in one line: ``12 launches done, 3 passes each; gemm 50%``."""
     text = f"{progress.run}: " if progress.run else ""
-    text += f"{progress.kernels} launches done"
+    text += "1 launch done" if progress.kernels == 1 else f"{progress.kernels} launches done"
     text += f", {progress.passes} passes each" if progress.passes else ""
     if progress.kernel:
         text += f"; {progress.kernel}" + ("" if progress.percent is None else f" {progress.percent}%")

@@ -7,10 +7,9 @@ from typing import Final
 
 from roofctl.doctor.facts import Facts, Gpu, Program, version_tuple
 from roofctl.doctor.outcome import Check, fail, ok, warn
+from roofctl.profilers.choose import NCU_FIRST, NVPROF_LAST
 from roofctl.quantities import catalogue
 
-_NCU_FIRST: Final = (7, 0)
-_NVPROF_LAST: Final = (7, 2)
 _NCU_WITHOUT_VOLTA: Final = (2025, 3)
 _GET: Final = {
     "ncu": "install Nsight Compute (with the CUDA toolkit, or alone) and put it on PATH",
@@ -47,9 +46,9 @@ def program_check(program: Program, facts: Facts) -> Check:
 def _needs(gpu: Gpu, name: str) -> bool:
     """Whether only this profiler can count on the GPU. Volta can do with either."""
     number = version_tuple(gpu.compute_capability)
-    if number and number < _NCU_FIRST:
+    if number and number < NCU_FIRST:
         return name == "nvprof"
-    return name == "ncu" and not (number and number <= _NVPROF_LAST)
+    return name == "ncu" and not (number and number <= NVPROF_LAST)
 
 
 def choice_check(capability: str | None, gpus: list[Gpu], facts: Facts) -> Check:
@@ -58,12 +57,12 @@ def choice_check(capability: str | None, gpus: list[Gpu], facts: Facts) -> Check
     number = version_tuple(capability)
     if not number:
         return warn(what, "compute capability not known: ncu from 7.0 on, nvprof up to 7.2", "choose with --profiler")
-    if number < _NCU_FIRST:
+    if number < NCU_FIRST:
         return _nvprof_choice(what, capability, facts, "ncu does not support compute capability below 7.0")
     refusal = ncu_refusal(capability, facts)
     if not refusal:
         return ok(what, f"ncu {facts.ncu.version}, for compute capability {capability}")
-    if number <= _NVPROF_LAST:
+    if number <= NVPROF_LAST:
         return _nvprof_choice(what, capability, facts, refusal)
     return fail(what, "tool", f"none: {refusal}", _newer(facts))
 
@@ -72,7 +71,7 @@ def _nvprof_choice(what: str, capability: str | None, facts: Facts, why: str) ->
     if not facts.nvprof.problem:
         return ok(what, f"nvprof {facts.nvprof.version}, for compute capability {capability} ({why})")
     fix = _GET["nvprof"]
-    if "7.0" <= (capability or "") <= "7.2":
+    if NCU_FIRST <= version_tuple(capability) <= NVPROF_LAST:
         fix += "; or use an ncu before 2025.3"
     return fail(what, "tool", f"none: {why}, and nvprof is {facts.nvprof.problem}", fix)
 
@@ -88,7 +87,7 @@ def ncu_refusal(capability: str | None, facts: Facts) -> str:
     chip = catalogue().chip_of(capability)
     if facts.ncu_chips is not None and chip is not None:
         return "" if chip in facts.ncu_chips else f"ncu {facts.ncu.version} does not know {chip} (ncu --list-chips)"
-    volta = (capability or "") in ("7.0", "7.2")
+    volta = NCU_FIRST <= version_tuple(capability) <= NVPROF_LAST
     if volta and version_tuple(facts.ncu.version)[:2] >= _NCU_WITHOUT_VOLTA:
         return f"ncu {facts.ncu.version} no longer supports Volta"
     return ""

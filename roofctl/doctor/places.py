@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,17 +10,15 @@ from typing import Final
 
 from roofctl.doctor.facts import Folder, LockFile
 from roofctl.gpus.store import user_profiles
+from roofctl.profilers import lock
 from roofctl.profilers.request import DEFAULT_ROOT
 
-_LOCK: Final = "nsight-compute-lock"
-_TEMP_VARIABLES: Final = ("TMPDIR", "TMP", "TEMP", "TEMPDIR")
 _SERVICES: Final = ("nv-hostengine", "dcgm")
 
 
 def temp_folders(root: Path, environ: Mapping[str, str]) -> list[Path]:
     """Where ncu may have put its lock, the folder that it takes here first."""
-    named = [Path(environ[name]) for name in _TEMP_VARIABLES if environ.get(name)]
-    return list(dict.fromkeys([*named, root / "tmp"]))
+    return list(dict.fromkeys([*lock.named_folders(environ), root / "tmp"]))
 
 
 def locks(root: Path, environ: Mapping[str, str]) -> tuple[LockFile, ...]:
@@ -29,20 +26,21 @@ def locks(root: Path, environ: Mapping[str, str]) -> tuple[LockFile, ...]:
     protected = _protected_regular(root)
     found = []
     for position, folder in enumerate(temp_folders(root, environ)):
+        path = folder / lock.LOCK_NAME
         try:
-            status, parent = (folder / _LOCK).lstat(), folder.stat()
+            status, parent = path.lstat(), folder.stat()
         except OSError:
             continue
         # An open that creates is refused for a file of someone else in a sticky folder, even to root.
         refused = protected and parent.st_mode & stat.S_ISVTX and status.st_uid not in (os.geteuid(), parent.st_uid)
         found.append(
             LockFile(
-                folder / _LOCK,
-                owner=_owner(status.st_uid),
+                path,
+                owner=lock.owner(path) or str(status.st_uid),
                 mode=stat.S_IMODE(status.st_mode),
                 foreign=status.st_uid != os.geteuid(),
                 used=position == 0,
-                blocked=bool(refused) or not os.access(folder / _LOCK, os.R_OK | os.W_OK),
+                blocked=bool(refused) or not os.access(path, os.R_OK | os.W_OK),
             )
         )
     return tuple(found)
@@ -53,13 +51,6 @@ def _protected_regular(root: Path) -> bool:
         return (root / "proc/sys/fs/protected_regular").read_text().strip() not in ("", "0")
     except OSError:
         return False
-
-
-def _owner(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
 
 
 def folders(root: Path, environ: Mapping[str, str], cwd: Path) -> tuple[Folder, ...]:
@@ -90,5 +81,5 @@ def _commands(root: Path) -> Iterator[str]:
     for path in (root / "proc").glob("[0-9]*/comm"):
         try:
             yield path.read_text(encoding="utf-8", errors="replace").strip()
-        except OSError:  # noqa: PERF203  it ended meanwhile
+        except OSError:  # it ended meanwhile
             continue

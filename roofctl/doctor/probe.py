@@ -18,17 +18,12 @@ from roofctl.doctor import facts as f
 from roofctl.doctor.places import folders, locks, services
 from roofctl.errors import ToolError
 from roofctl.gpus import match_device
+from roofctl.profilers import ncu as profiler
 from roofctl.profilers import process, tools
 from roofctl.quantities.catalogue import PROFILERS
 
 _ANSWER_SECONDS: Final = 20.0
 _ASK: Final = Path(__file__).with_name("ask.py")
-_VERSIONS: Final = {
-    "ncu": r"Version (\d[\d.]*)",
-    "nvprof": r"Release version (\d[\d.]*)",
-    "nvcc": r"\bV(\d+\.\d[\d.]*)",
-}
-_USUAL_PLACES: Final = ("usr/local/cuda*/bin", "opt/nvidia/nsight-compute/*", "opt/cuda/bin")
 _BAD_FIELD: Final = re.compile(r'Field "([^"]+)" is not a valid field')
 
 
@@ -105,20 +100,18 @@ def program(host: Host, name: str) -> f.Program:
     """A program on PATH and its version, by running it: a wrapper of an incomplete install does not run."""
     path = host.which(name)
     if path is None:
-        elsewhere = [str(there) for place in _USUAL_PLACES for there in sorted(host.root.glob(f"{place}/{name}"))]
-        fix = f"there is one at {elsewhere[-1]}: put its folder on PATH" if elsewhere else ""
-        return f.Program(name, problem="not on PATH", fix=fix)
+        return f.Program(name, problem="not on PATH", fix=tools.elsewhere_hint(name, host.root))
     answer = host.ask([path, "--version"])
-    match = re.search(_VERSIONS[name], answer.text)
-    if answer.returncode == 0 and match:
-        return _new_enough(f.Program(name, path, match.group(1).removesuffix(".0")))
+    version = tools.version_in(name, answer.text)
+    if answer.returncode == 0 and version:
+        return _new_enough(f.Program(name, path, version))
     said = _first_line(answer.text) or "nothing"
     ended = "" if answer.returncode is None else f", ends with status {answer.returncode}"
     return f.Program(
         name,
         path,
         problem=f"on PATH but does not run{ended}: {said[:200]}",
-        fix=f"it may be a wrapper of an incomplete install: install {name} fully, or put another one earlier on PATH",
+        fix=tools.wrapper_hint(name),
     )
 
 
@@ -133,7 +126,9 @@ def _new_enough(program: f.Program) -> f.Program:
 
 
 def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+    """The first line with words, without what a terminal would take for orders."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 def ncu_chips(host: Host, ncu: f.Program) -> frozenset[str] | None:
@@ -141,7 +136,7 @@ def ncu_chips(host: Host, ncu: f.Program) -> frozenset[str] | None:
     if ncu.path is None or ncu.problem:
         return None
     answer = host.ask([ncu.path, "--list-chips"])
-    chips = re.findall(r"\b[a-z]{2}\d{2}[\da-f][a-z]?\b", answer.stdout) if answer.returncode == 0 else []
+    chips = profiler.chips_in(answer.stdout) if answer.returncode == 0 else ()
     return frozenset(chips) or None
 
 

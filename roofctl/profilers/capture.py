@@ -24,7 +24,17 @@ from roofctl.profilers.outcome import Job, Outcome
 from roofctl.profilers.request import DEFAULT_ROOT, Command, ProfileRequest, Watch
 from roofctl.profilers.verdict import launches
 
-RANK_VARIABLES: Final = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK")
+RANK_VARIABLES: Final = (
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "SLURM_PROCID",
+    "RANK",
+)
+
+_KEPT: Final = {ncu.REPORT: Path(ncu.REPORT).suffix}
+"""What is kept, beside the captures, of a run that came to nothing; and its log."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +78,8 @@ def plan(request: ProfileRequest, *, dry: bool = False) -> Plan:
         check_application(request)
     sets = check_sets(request.sets)
     _check_patterns(request)
-    gpu = find_gpu(request.device)
+    _check_macros(request)
+    gpu = find_gpu(request.device, request.env)
     choice = choose(request.profiler, gpu, dry=dry)
     module: Any = _MODULES[choice.tool.name]
     module.check(request, choice.tool)
@@ -90,26 +101,35 @@ def profile(request: ProfileRequest, *, progress: Watch | None = None, planned: 
     """Run the application under a profiler and keep what came of it.
 
     Raises the error that explains a run of which nothing usable came; what the profiler said is then kept as
-    NAME.log beside the captures, and a report that could not be read as NAME.ncu-rep. Where something usable
-    came of a run that failed or was stopped, the capture is kept, marked incomplete where it is, and ``failure``
-    says what to raise.
+    NAME.log beside the captures, and a report that was not read, or could not be, as NAME.ncu-rep. Where something
+    usable came of a run that failed or was stopped, the capture is kept, marked incomplete where it is, and
+    ``failure`` says what to raise.
     """
     plan_ = planned or plan(request)
     started = datetime.now().astimezone()
     draft = captures.create(output_root(request), capture_name(request, started))
     try:
-        outcome: Outcome = plan_.tool_module.run(
-            Job(request, plan_.choice.tool, plan_.selected, draft.folder, plan_.gpu), progress
-        )
-    except BaseException:
-        if not (draft.folder / ncu.REPORT).exists():  # what was profiled is not thrown away with a fault of ours
-            draft.discard()
+        outcome, capture = _captured(plan_, draft, progress, started)
+    except BaseException as error:
+        # What was profiled is not thrown away with a fault of ours, a full disk or a Ctrl-C while it is read.
+        kept = draft.discard(_KEPT)
+        if isinstance(error, KeyboardInterrupt):
+            raise _with_kept(Interrupted("interrupted"), kept) from error
+        if isinstance(error, OSError):
+            raise _with_kept(captures.unwritable(output_root(request), error), kept) from error
+        if isinstance(error, RoofctlError):
+            raise _with_kept(error, kept) from error.__cause__
         raise
-    if not outcome.kernels:
-        raise _nothing_kept(request, outcome, draft)
-    manifest = _manifest(plan_, outcome, started)
-    capture = draft.finish(manifest)
     return Profiled(capture.folder, capture.manifest, _failure(request, outcome, capture.folder))
+
+
+def _captured(planned: Plan, draft: Draft, progress: Watch | None, started: datetime) -> tuple[Outcome, Capture]:
+    """Run, and give the folder its name. Raises the error of a run of which nothing usable came."""
+    job = Job(planned.request, planned.choice.tool, planned.selected, draft.folder, planned.gpu)
+    outcome: Outcome = planned.tool_module.run(job, progress)
+    if not outcome.kernels:
+        raise _nothing_kept(planned.request, outcome, draft)
+    return outcome, draft.finish(_manifest(planned, outcome, started))
 
 
 def output_root(request: ProfileRequest) -> Path:
@@ -151,6 +171,15 @@ def _how_to_run(path: Path, name: str) -> str:
 def _check_patterns(request: ProfileRequest) -> None:
     _check_pattern("--kernel", request.kernel)
     _check_pattern("--exclude", request.exclude)
+
+
+def _check_macros(request: ProfileRequest) -> None:
+    folder = output_root(request).absolute() / (request.name or "")
+    if "%" in str(folder):
+        raise InputError(
+            f"{folder}: profilers give % in the name of a folder a meaning of their own",
+            hint="choose a --name and a folder (-o) without it",
+        )
 
 
 def _check_pattern(option: str, pattern: str) -> None:
@@ -262,7 +291,7 @@ def _stopped(request: ProfileRequest, outcome: Outcome, kept: str) -> RoofctlErr
 
 def _nothing_kept(request: ProfileRequest, outcome: Outcome, draft: Draft) -> RoofctlError:
     """The error of a run without anything usable; its hint tells where the log and an unreadable report are."""
-    kept = draft.discard({**({outcome.log: ".log"} if outcome.log else {}), ncu.REPORT: Path(ncu.REPORT).suffix})
+    kept = draft.discard({**({outcome.log: ".log"} if outcome.log else {}), **_KEPT})
     error = outcome.error
     if error is None:
         error = (
@@ -270,6 +299,11 @@ def _nothing_kept(request: ProfileRequest, outcome: Outcome, draft: Draft) -> Ro
             if outcome.stopped
             else NothingProfiled("no kernel was profiled")
         )
+    return _with_kept(error, kept)
+
+
+def _with_kept(error: RoofctlError, kept: Sequence[Path]) -> RoofctlError:
+    """The error, its hint naming the files that are kept."""
     if kept:
         error.hint = f"{error.hint}; kept: {', '.join(map(str, kept))}".removeprefix("; ")
     return error

@@ -11,8 +11,12 @@ from roofctl.profilers.gpu import Gpu
 from roofctl.profilers.request import ProfilerChoice
 from roofctl.profilers.tools import Tool, assumed
 
-_VOLTA: Final = (7, 0)
-_TURING: Final = (7, 5)
+NCU_FIRST: Final = (7, 0)
+"""The first compute capability that ncu counts on."""
+
+NVPROF_LAST: Final = (7, 2)
+"""The last one that nvprof counts on."""
+
 _VOLTA_CHIP: Final = "gv100"
 _LAST_FOR_VOLTA: Final = "ncu before 2025.3"
 
@@ -40,7 +44,7 @@ def choose(wanted: ProfilerChoice, gpu: Gpu | None, *, dry: bool = False) -> Cho
 
 
 def _needs_nvprof(gpu: Gpu | None) -> bool:
-    return gpu is not None and gpu.capability is not None and gpu.capability < _VOLTA
+    return gpu is not None and gpu.capability is not None and gpu.capability < NCU_FIRST
 
 
 def _ncu_by_name(gpu: Gpu | None) -> Choice:
@@ -57,7 +61,7 @@ def _ncu_by_name(gpu: Gpu | None) -> Choice:
 
 
 def _nvprof_by_name(gpu: Gpu | None) -> Choice:
-    if gpu and gpu.capability and gpu.capability >= _TURING:
+    if gpu and gpu.capability and gpu.capability > NVPROF_LAST:
         raise UnfitTool(
             f"nvprof cannot count on {gpu.name} (compute capability {gpu.compute_capability}): it stops at 7.2",
             hint="use --profiler ncu",
@@ -76,7 +80,7 @@ def _automatic(gpu: Gpu | None) -> Choice:
         problem: ToolError = UnfitTool(reason, hint=_another_ncu(gpu))
     except ToolError as error:
         problem = error
-    if gpu and gpu.capability and gpu.capability >= _TURING:
+    if gpu and gpu.capability and gpu.capability > NVPROF_LAST:
         raise problem
     try:
         return Choice(nvprof.find(), problem.message)
@@ -96,13 +100,13 @@ def _not_this_ncu(tool: Tool, gpu: Gpu | None) -> str | None:
     """Why this version cannot profile that GPU, or None where it can or nothing is known."""
     if gpu is None or gpu.chip is None:
         return None
-    # Asking takes ncu half a second. Only Volta has gone so far; a chip that is newer than ncu fails with its own words.
+    # Asking takes ncu half a second. Only Volta has gone so far; for a chip that is newer than ncu its own words do.
     if gpu.chip != _VOLTA_CHIP or not (known := ncu.chips(tool.path)) or gpu.chip in known:
         return None
     return f"ncu {tool.version} does not know the chip {gpu.chip} of {gpu.name}"
 
 
 def _another_ncu(gpu: Gpu | None) -> str:
-    if gpu and gpu.capability and gpu.capability < _TURING:
+    if gpu and gpu.capability and gpu.capability <= NVPROF_LAST:
         return f"Volta needs {_LAST_FOR_VOLTA}, or --profiler nvprof"
     return "install a newer ncu"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import socket
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,12 +25,12 @@ from roofctl.errors import (
     UnfitTool,
 )
 from roofctl.profilers.gpu import Gpu
+from roofctl.profilers.lock import LOCK_NAME, lock_path
+from roofctl.profilers.lock import owner as lock_owner
 from roofctl.profilers.log import LogFacts
 from roofctl.profilers.outcome import Job
 from roofctl.profilers.process import Streamed
 from roofctl.profilers.tools import Tool
-
-LOCK_NAME: Final = "nsight-compute-lock"
 
 
 @dataclass(frozen=True)
@@ -80,11 +79,11 @@ class Failure:
 
 
 LOCK: Final = Failure(
-    r"lock file|InterprocessLockFailed",
+    r"lock file(?:[\s:']+(?P<lock>/.*" + LOCK_NAME + r"))?|InterprocessLockFailed",
     ToolFailed,
     "ncu could not lock {lock}{owner}: it is left by another user, or another ncu is at work",
     "ask its owner to remove it; or, when nobody else profiles on this node, use a folder of your own: "
-    "--env TMPDIR=$HOME/tmp",
+    "--env TMPDIR=$(mktemp -d)",
 )
 
 # The first pattern that any line matches decides: causes before consequences.
@@ -161,8 +160,9 @@ FAILURES: Final[tuple[Failure, ...]] = (
     Failure(
         r"--nvtx-include requires|No ranges were profiled",
         NothingProfiled,
-        "no NVTX range of that name was met",
-        "check the spelling of --nvtx (Domain@Range for a domain of your own), and that the app marks ranges with NVTX",
+        "the application met no range to profile: no NVTX range of that name, no cudaProfilerStart",
+        "check the spelling of --nvtx (Domain@Range for a domain of your own), and that the app marks the range; "
+        "without marked ranges leave out --nvtx and --replay range",
         setup=False,
     ),
     Failure(
@@ -227,9 +227,11 @@ def find_in(facts: Facts, table: tuple[Failure, ...]) -> RoofctlError | None:
     return None
 
 
-def fill(failure: Failure, facts: Facts, line: str, groups: Mapping[str, str]) -> RoofctlError:
+def fill(failure: Failure, facts: Facts, line: str, groups: Mapping[str, str | None]) -> RoofctlError:
     """The error of an entry, its texts filled in."""
-    lock = lock_path(facts.env)
+    found = {name: text for name, text in groups.items() if text}
+    lock = Path(found.get("lock") or lock_path({**os.environ, **facts.env}))
+    owner = lock_owner(lock)
     values = {
         "tool": facts.tool.name,
         "version": facts.tool.version,
@@ -240,8 +242,8 @@ def fill(failure: Failure, facts: Facts, line: str, groups: Mapping[str, str]) -
         "driver": (facts.gpu and facts.gpu.driver) or "of unknown version",
         "line": bare(line),
         "lock": lock,
-        "owner": owner_words(lock),
-        **groups,
+        "owner": f" (owner {owner})" if owner else "",
+        **found,
     }
     return failure.error(failure.message.format(**values), hint=failure.hint.format(**values))
 
@@ -255,20 +257,3 @@ def _describe(gpu: Gpu | None) -> str:
     if gpu is None:
         return "unknown"
     return f"{gpu.name}, compute capability {gpu.compute_capability}" if gpu.compute_capability else gpu.name
-
-
-def lock_path(env: Mapping[str, str]) -> Path:
-    """The lock file of ncu, where it will look for it given what ``env`` adds to the environment."""
-    seen = {**os.environ, **env}
-    folder = next((seen[name] for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR") if seen.get(name)), None)
-    return Path(folder or tempfile.gettempdir()) / LOCK_NAME
-
-
-def owner_words(path: Path) -> str:
-    """`` (owner alice)``, or nothing where the file is not there."""
-    try:
-        return f" (owner {path.owner()})"
-    except KeyError:
-        return f" (owner with number {path.stat().st_uid})"
-    except OSError:
-        return ""

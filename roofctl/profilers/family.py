@@ -1,6 +1,7 @@
-"""A process and its descendants, also those that left its group.
+"""A process, its descendants, and its process group: whoever has to end with it.
 
-Launchers (torchrun) start their workers in sessions of their own.
+Launchers (torchrun) start their workers in sessions of their own; a parent that ends first leaves children that
+only the group still tells of.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ _PROC = Path("/proc")
 
 class _Process(NamedTuple):
     parent: int
+    group: int
     started: str
 
 
@@ -25,10 +27,11 @@ class Family:
         self._root = root
         self._known: dict[int, _Process] = {}
 
-    def look(self) -> None:
-        """Remember who descends from the root, or from someone remembered, now."""
+    def look(self, group: int | None = None, but: int | None = None) -> None:
+        """Remember who now descends from the root or from someone remembered, or is in ``group``, ``but`` one."""
         running = _running()
-        members = {self._root, *self._living(running)}
+        grouped = {pid for pid, process in running.items() if process.group == group and pid != but}
+        members = {self._root, *grouped, *self._living(running)}
         grown = True
         while grown:
             found = {pid for pid, process in running.items() if process.parent in members and pid not in members}
@@ -59,5 +62,5 @@ def _running() -> dict[int, _Process]:
             # The name, in parentheses, may hold spaces and parentheses itself.
             fields = entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
             if fields[0] not in ("Z", "X"):
-                found[int(entry.parent.name)] = _Process(int(fields[1]), fields[19])
+                found[int(entry.parent.name)] = _Process(int(fields[1]), int(fields[2]), fields[19])
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,19 +39,23 @@ class Gpu:
         return (int(major), int(minor)) if dot and major.isdigit() and minor.isdigit() else None
 
 
-def find_gpu(device: int | None = None) -> Gpu | None:
-    """The GPU with that index among the visible ones (default: the first), or None where nvidia-smi tells of none."""
-    rows = _ask(_FIELDS, _identity(device))
+def find_gpu(device: int | None = None, env: Mapping[str, str] | None = None) -> Gpu | None:
+    """The GPU with that index among the visible ones (default: the first), or None where nvidia-smi tells of none.
+
+    ``env`` is what the application gets added to the environment.
+    """
+    identity = _identity(device, {**os.environ, **(env or {})})
+    rows = _ask(_FIELDS, identity)
     if rows is None:
         # Drivers before 2022 do not know compute_cap.
-        rows = _ask([name for name in _FIELDS if name != "compute_cap"], _identity(device))
+        rows = _ask([name for name in _FIELDS if name != "compute_cap"], identity)
         rows = [[row[0], "", *row[1:]] for row in rows or ()]
     return _gpu(rows[0]) if rows else None
 
 
-def _identity(device: int | None) -> str | None:
+def _identity(device: int | None, environ: Mapping[str, str]) -> str | None:
     """What ``nvidia-smi -i`` takes: CUDA_VISIBLE_DEVICES renumbers the devices that an application sees."""
-    visible = [entry.strip() for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if entry.strip()]
+    visible = [entry.strip() for entry in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if entry.strip()]
     index = device or 0
     if index < len(visible):
         return visible[index]

@@ -35,12 +35,6 @@ FACTS: Final = (
 )
 """Columns that cost no pass and tell of the device and the run; exported beside the counters."""
 
-_PLACES: Final = (
-    "usr/local/cuda*/bin/ncu",
-    "opt/nvidia/nsight-compute/*/ncu",
-    "opt/nvidia/hpc_sdk/*/*/compilers/bin/ncu",
-)
-_VERSION: Final = r"Version (\d+(?:\.\d+)+)"
 # Section files would be put into the home folder on the first run.
 _ENVIRONMENT: Final = {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1"}
 # The application keeps the user's locale; only the export must print numbers in one way.
@@ -49,8 +43,8 @@ _EXPORT_ENVIRONMENT: Final = {"LC_ALL": "C"}
 
 def find() -> Tool:
     """The ncu on PATH, with its version by asking it. Raises ToolNotFound, ToolFailed, or ToolError when too old."""
-    path = tools.locate("ncu", _PLACES)
-    tool = Tool("ncu", path, tools.ask_version("ncu", path, _VERSION).removesuffix(".0"))
+    path = tools.locate("ncu")
+    tool = Tool("ncu", path, tools.ask_version("ncu", path))
     tools.check_minimum(tool)
     return replace(tool, help=process.run([path, "--help"], timeout=tools.ANSWER_SECONDS).stdout)
 
@@ -58,8 +52,12 @@ def find() -> Tool:
 def chips(path: str) -> tuple[str, ...]:
     """Chips that the ncu at ``path`` can profile, by asking it; empty when it does not tell."""
     answer = process.run([path, "--list-chips"], timeout=tools.ANSWER_SECONDS)
-    names = re.findall(r"\b[a-z]{2}\d{2}[0-9a-z]\b", answer.stdout) if answer.returncode == 0 else []
-    return tuple(names)
+    return chips_in(answer.stdout) if answer.returncode == 0 else ()
+
+
+def chips_in(text: str) -> tuple[str, ...]:
+    """Names of chips in what ``ncu --list-chips`` prints."""
+    return tuple(re.findall(r"\b[a-z]{2}\d{2}[0-9a-z]\b", text))
 
 
 def askable(counter: str) -> bool:
@@ -116,7 +114,7 @@ def _capture(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: 
         "-o",
         str((folder / REPORT).with_suffix("")),
     ]
-    return Command((*words, *request.argv), {**_ENVIRONMENT, **request.env})
+    return Command((*words, *request.argv), {**_ENVIRONMENT, **request.env}, cwd=request.cwd)
 
 
 def _filters(request: ProfileRequest) -> list[str]:
@@ -152,7 +150,7 @@ def _nvtx_forms(name: str) -> list[str]:
 def _export(tool: Tool, folder: Path, columns: Sequence[str]) -> Command:
     words = [tool.path, "--import", str(folder / REPORT), "--csv", "--page", "raw", "--print-units", "base"]
     words += ["--metrics", ",".join(columns)] if columns else []
-    return Command(tuple(words), _EXPORT_ENVIRONMENT, quiet=True)
+    return Command(tuple(words), _EXPORT_ENVIRONMENT, output=folder / CSV)
 
 
 def run(job: Job, watch: Watch | None = None) -> Outcome:

@@ -28,14 +28,12 @@ EVENTS: Final = frozenset({"thread_inst_executed", "not_predicated_off_thread_in
 """Counters that nvprof calls events; all others are metrics."""
 
 _TIMES: Final = frozenset({"GPU activities Avg"})
-_PLACES: Final = ("usr/local/cuda*/bin/nvprof",)
-_VERSION: Final = r"Release version (\d+(?:\.\d+)+)"
 
 
 def find() -> Tool:
     """The nvprof on PATH, with its version by asking it. Raises ToolNotFound, ToolFailed, or ToolError when too old."""
-    path = tools.locate("nvprof", _PLACES)
-    tool = Tool("nvprof", path, tools.ask_version("nvprof", path, _VERSION))
+    path = tools.locate("nvprof")
+    tool = Tool("nvprof", path, tools.ask_version("nvprof", path))
     tools.check_minimum(tool)
     return tool
 
@@ -101,7 +99,7 @@ def _command(request: ProfileRequest, tool: Tool, folder: Path, name: str, words
     # Every process that uses CUDA writes a file of its own; %p is its number.
     log = folder / f"{name}-%p.csv"
     fixed = [tool.path, "--profile-child-processes", "--csv", "-u", "ns", "--log-file", str(log)]
-    return Command((*fixed, *words, *request.argv), dict(request.env))
+    return Command((*fixed, *words, *request.argv), dict(request.env), cwd=request.cwd)
 
 
 @dataclass(frozen=True)

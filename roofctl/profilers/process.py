@@ -28,6 +28,7 @@ PATIENCE: Final = (10.0, 5.0)
 """Seconds from interrupt to terminate, and from there to kill: a profiler needs time to write its report."""
 
 _TICK: Final = 0.1
+_LOOK_SECONDS: Final = 1.0
 _HAS_GROUPS: Final[bool] = sys.version_info >= (3, 11)
 _SIGNAL_BASE: Final = 128
 _TAIL_LINES: Final = 6
@@ -132,7 +133,6 @@ def stream(
                     poll()
                     stopper.look(timed_out=timeout is not None and time.monotonic() - began > timeout)
                     stopper.wait(_TICK)
-                stopper.conclude()
         finally:
             group.dissolve()
     poll()
@@ -220,6 +220,11 @@ class _Group:
             **_in_group(self.id),
         )
 
+    @property
+    def leader(self) -> int:
+        """Number of our process in it."""
+        return self._leader.pid
+
     def interrupted(self) -> bool:
         """Whether the terminal sent Ctrl-C (or its Quit key) to the group since the last look."""
         code = self._leader.poll()
@@ -282,12 +287,14 @@ class _Stopper:
         self._steps = [(signal.SIGINT, patience[0]), (signal.SIGTERM, patience[1]), (signal.SIGKILL, _TICK)]
         self._deadline = 0.0
         self._family = Family(child.pid)
+        self._next_look = 0.0
         self._sent_any = False
 
     def finished(self) -> bool:
         """Whether the child is gone, and when it was stopped, its whole family too."""
         if self._child.poll() is None:
             return False
+        self._notice_late()
         return self.reason is None or not self._family.alive()
 
     def wait(self, seconds: float) -> None:
@@ -300,6 +307,9 @@ class _Stopper:
 
     def look(self, *, timed_out: bool) -> None:
         """Take the next step where there is a reason to."""
+        if time.monotonic() > self._next_look:  # who leaves both group and parent is only known from before
+            self._look_around()
+            self._next_look = time.monotonic() + _LOOK_SECONDS
         if self._screen.held and self._group.suspended():
             self._screen.suspend_with(self._group.id)
         by_terminal = self._screen.held and not self._sent_any and self._group.interrupted()
@@ -310,14 +320,21 @@ class _Stopper:
         elif self.reason is not None and (by_terminal or by_signal or time.monotonic() > self._deadline):
             self._step(sent_already=False)
 
-    def conclude(self) -> None:
-        """After the end: a Ctrl-C that ended the child before it was seen."""
-        if self.reason is None and ((self._screen.held and self._group.interrupted()) or self._noted):
-            self.reason = _reason(self._noted[0] if self._noted else None)
+    def _look_around(self) -> None:
+        self._family.look(self._group.id, but=self._group.leader)
+
+    def _notice_late(self) -> None:
+        """A Ctrl-C that ended the child before it was seen; its children may be deaf to it."""
+        if self.reason is not None:
+            return
+        by_terminal = self._screen.held and self._group.interrupted()
+        if by_terminal or self._noted:
+            self.reason = _reason(self._noted.pop(0) if self._noted else None)
+            self._step(sent_already=by_terminal)
 
     def _step(self, *, sent_already: bool) -> None:
         number, seconds = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
-        self._family.look()
+        self._look_around()
         self._deadline = time.monotonic() + seconds
         if sent_already:  # the terminal sent the interrupt to the group itself
             return

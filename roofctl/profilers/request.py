@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -63,16 +64,21 @@ class ProfileRequest:
 
 @dataclass(frozen=True)
 class Command:
-    """One command line, with what it adds to the environment. ``quiet``: what it prints is kept, not shown."""
+    """One command line, with what it adds to the environment, its folder, and the file that keeps what it prints."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
-    quiet: bool = False
+    cwd: Path | None = None
+    output: Path | None = None
 
     def line(self) -> str:
         """The command as one can paste it into a shell."""
-        assignments = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
-        return " ".join([*assignments, shlex.join(self.argv)])
+        assignments = [f"{shlex.quote(name)}={shlex.quote(value)}" for name, value in self.env.items()]
+        # A shell takes only its own kind of names for assignments; env takes any.
+        program = [] if all(re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) for name in self.env) else ["env"]
+        line = " ".join([*program, *assignments, shlex.join(self.argv)])
+        line += f" > {shlex.quote(str(self.output))}" if self.output else ""
+        return f"(cd {shlex.quote(str(self.cwd))} && {line})" if self.cwd else line
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -18,6 +18,25 @@ from roofctl.profilers import process
 
 ANSWER_SECONDS: Final = 120.0
 """How long a tool may take to tell its version: the first start from a network disk is slow."""
+
+VERSIONS: Final = {
+    "ncu": r"Version (\d+(?:\.\d+)+)",
+    "nvprof": r"Release version (\d+(?:\.\d+)+)",
+    "nvcc": r"\bV(\d+(?:\.\d+)+)",
+}
+"""What ``--version`` prints, by tool."""
+
+PLACES: Final = {
+    "ncu": (
+        "usr/local/cuda*/bin/ncu",
+        "opt/nvidia/nsight-compute/*/ncu",
+        "opt/nvidia/hpc_sdk/*/*/compilers/bin/ncu",
+        "opt/cuda/bin/ncu",
+    ),
+    "nvprof": ("usr/local/cuda*/bin/nvprof", "opt/cuda/bin/nvprof"),
+    "nvcc": ("usr/local/cuda*/bin/nvcc", "opt/cuda/bin/nvcc"),
+}
+"""Where installers put a tool, below the root: patterns."""
 
 _ASSUMED_VERSION: Final = "9999"
 
@@ -52,14 +71,27 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def locate(name: str, places: Sequence[str]) -> str:
-    """Path of a tool on PATH. Raises ToolNotFound that names a copy in one of the usual ``places`` (glob patterns)."""
+def locate(name: str) -> str:
+    """Path of a tool on PATH. Raises ToolNotFound that names a copy in one of the usual places."""
     found = shutil.which(name)
     if found:
         return found
-    elsewhere = [str(path) for place in places for path in sorted(Path("/").glob(place), reverse=True)]
-    hint = f"there is one at {elsewhere[0]}: put its folder on PATH" if elsewhere else _install_hint(name)
-    raise ToolNotFound(f"{name} is not on PATH", hint=hint)
+    raise ToolNotFound(f"{name} is not on PATH", hint=elsewhere_hint(name, Path("/")) or _install_hint(name))
+
+
+def elsewhere_hint(name: str, root: Path) -> str:
+    """Where a tool that is not on PATH is after all, the newest first; empty where it is nowhere."""
+    found = [path for place in PLACES[name] for path in sorted(root.glob(place), key=_by_version, reverse=True)]
+    return f"there is one at {found[0]}: put its folder on PATH" if found else ""
+
+
+def _by_version(path: Path) -> tuple[int, ...]:
+    return numbers(str(path))
+
+
+def wrapper_hint(name: str) -> str:
+    """What to do about a tool on PATH that does not run."""
+    return f"it may be a wrapper of an incomplete install: install {name} fully, or put another one earlier on PATH"
 
 
 def _install_hint(name: str) -> str:
@@ -67,17 +99,28 @@ def _install_hint(name: str) -> str:
     return f"install {source}, or load its module, and try `{name} --version`"
 
 
-def ask_version(name: str, path: str, pattern: str) -> str:
+def version_in(name: str, text: str) -> str | None:
+    """The version in what a tool printed, as NVIDIA speaks of it: 2025.3.1 for ncu's ``2025.3.1.0``."""
+    match = re.search(VERSIONS[name], text)
+    return re.sub(r"^(\d+\.\d+\.\d+)\.0$", r"\1", match.group(1)) if match else None
+
+
+def ask_version(name: str, path: str) -> str:
     """The version that ``path --version`` prints. A wrapper that does not run the tool is an error that names it."""
-    answer = process.run([path, "--version"], timeout=ANSWER_SECONDS)
-    match = re.search(pattern, answer.stdout + answer.stderr)
-    if match and answer.returncode == 0:
-        return match.group(1)
+    try:
+        answer = process.run([path, "--version"], timeout=ANSWER_SECONDS)
+    except ToolError as error:  # it hangs, or is no program: as useless as one that fails
+        raise ToolFailed(
+            f"{path} is on PATH but does not run {name}: {error.message}", hint=wrapper_hint(name)
+        ) from error
+    version = version_in(name, answer.stdout + answer.stderr)
+    if version and answer.returncode == 0:
+        return version
     said = next((line.strip() for line in (answer.stderr + answer.stdout).splitlines() if line.strip()), "nothing")
     raise ToolFailed(
         f"{path} is on PATH but does not run {name}: `{path} --version` exited {answer.returncode} and said: "
         f"{said[:200]}",
-        hint=f"it may be a wrapper of an incomplete install: install {name} fully, or put another one earlier on PATH",
+        hint=wrapper_hint(name),
     )
 
 

@@ -10,7 +10,8 @@ from typing import Final
 
 from roofctl import messages
 from roofctl.errors import ApplicationFailed, DeviceError, NothingProfiled, RoofctlError, ToolFailed
-from roofctl.profilers.failures import FAILURES, LOCK, NVPROF_FAILURES, Facts, bare, fill, find_in, lock_path
+from roofctl.profilers.failures import FAILURES, LOCK, NVPROF_FAILURES, Facts, bare, fill, find_in
+from roofctl.profilers.lock import lock_path
 from roofctl.profilers.process import signal_name
 
 _LOCK_EXIT: Final = 9
@@ -115,7 +116,7 @@ def _crashed(facts: Facts) -> RoofctlError | None:
         return ToolFailed(
             f"{name} was ended by {signal_name(facts.signal)}; {_so_far(facts)}", hint="try again, or another version"
         )
-    lock = lock_path(facts.env)
+    lock = lock_path({**os.environ, **facts.env})
     if name == "ncu" and facts.returncode == _LOCK_EXIT and facts.kernels == 0 and _foreign(lock):
         return fill(LOCK, facts, "", {})
     if facts.returncode != 0:

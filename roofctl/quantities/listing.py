@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe, document
@@ -23,14 +23,19 @@ def listing(known: Catalogue, chip: str, profiler: str, sets: Sequence[str] = ()
 def passes(chip: str, sets: Sequence[str]) -> str:
     """How often ncu replays each kernel for these sets on ``chip``, in words that say how that is known."""
     table = document("passes.yaml")
-    key = "+".join(sets)
     measured = table["measured"].get(chip)
-    if measured and key in measured["passes"]:
-        return f"{measured['passes'][key]} (measured on {measured['gpu']} with ncu {measured['ncu']})"
-    bound = table["at_least"].get(chip, {}).get(key)
+    seen = _of_sets(measured["passes"], sets) if measured else None
+    if seen is not None:
+        return f"{seen} (measured on {measured['gpu']} with ncu {measured['ncu']})"
+    bound = _of_sets(table["at_least"].get(chip, {}), sets)
     if bound is None:
         return "not known for these sets on this chip"
     return f"at least {bound} (computed from NVIDIA's counter library; an H200 needed one more)"
+
+
+def _of_sets(table: Mapping[str, int], sets: Sequence[str]) -> int | None:
+    """The entry of ``table`` whose key joins just these sets, in any order."""
+    return next((count for key, count in table.items() if set(key.split("+")) == set(sets)), None)
 
 
 def _row(known: Catalogue, quantity: Quantity, chip: str, profiler: str) -> dict[str, Any]:
