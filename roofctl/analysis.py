@@ -25,6 +25,11 @@ _STRAY_L2_SECTORS: Final = 100_000
 
 _L1_TO_L2_TOLERANCE: Final = 1.05
 
+_NO_VALUE: Final = "no value for this kernel"
+
+_ONE_BY_ONE: Final = 3
+"""More kernels than this above a roof are said in one sentence."""
+
 COLUMNS: Final = (
     *("kernel", "short_name", "launches", "seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total"),
     *("time_share", "warp_instructions", "issued_warp_instructions"),
@@ -138,9 +143,10 @@ def _select(captures: Sequence[Kernels], selection: Selection) -> list[tuple[Ker
     kept = [pair for pair in records if selection.keeps(pair[1]["kernel"])]
     if not kept:
         found = list(dict.fromkeys(base_name(record["kernel"]) for _, record in records))
+        filters = (("--kernel", selection.kernel), ("--exclude", selection.exclude))
+        given = " ".join(f"{option} {pattern!r}" for option, pattern in filters if pattern)
         raise InputError(
-            f"no kernel is left by --kernel {selection.kernel!r} --exclude {selection.exclude!r}; "
-            f"the input has: {some(found, 12)}",
+            f"no kernel is left by {given}; the input has: {some(found, 12)}",
             hint="filters match the function's base name; --match-full matches the full name",
         )
     kept.sort(key=lambda pair: (-(_known(pair[1].get("seconds_total")) or 0.0), pair[1]["kernel"]))
@@ -198,7 +204,9 @@ def _row(
     if caveat := _known(record.get("caveat:seconds")):
         gaps.add(caveat, short)
     if row["seconds"] is None:
-        gaps.add(f"no time: {capture.missing.get('seconds', 'not in every file')}", short)
+        gaps.add(f"no time: {capture.missing.get('seconds') or _NO_VALUE}", short)
+    elif row["seconds"] == 0:
+        gaps.add("no rate: the time is 0", short)
     elif total_seconds:
         row["time_share"] = row["seconds_total"] / total_seconds if row["seconds_total"] is not None else None
     _take_instructions(row, capture, instructions, gaps)
@@ -220,8 +228,10 @@ def _take_instructions(row: dict[str, Any], capture: Kernels, instructions: Inst
     wanted, other = (by_thread, issued) if instructions == "thread" else (issued, by_thread)
     row["warp_instructions"] = wanted if wanted is not None else other
     if wanted is None and other is None:
-        reason = capture.missing.get("thread_instructions") or "not captured for this kernel"
+        reason = capture.missing.get("thread_instructions") or _NO_VALUE
         gaps.add(f"no instruction count: {reason}", short)
+    elif row["warp_instructions"] == 0:
+        gaps.add("no point: 0 instructions were counted", short)
     elif wanted is None:
         used = "issued warp instructions" if instructions == "thread" else "thread instructions / 32 (a lower bound)"
         lacking = "thread" if instructions == "thread" else "issued warp"
@@ -245,7 +255,7 @@ def _take_levels(row: dict[str, Any], capture: Kernels, chip: Chip | None, gaps:
         transactions = row[name]
         label = LEVEL_LABELS[level]
         if transactions is None:
-            reason = row["missing"].get(level) or capture.missing.get(name) or "not captured for this kernel"
+            reason = row["missing"].get(level) or capture.missing.get(name) or _NO_VALUE
             row["missing"][level] = reason
             gaps.add(f"no {label} point: {reason}", short)
         elif transactions == 0:
@@ -279,7 +289,7 @@ def _mark_uncounted_l1(row: dict[str, Any], chip: Chip | None) -> None:
 
 def _points(row: Mapping[str, Any], *, several: bool) -> KernelPoints:
     points = []
-    if row["gips"] is not None:
+    if row["gips"]:
         for level in LEVELS:
             if row[f"{level}_intensity"] is not None:
                 caveat = row["caveats"][f"{level}_transactions"]
@@ -293,8 +303,8 @@ def _points(row: Mapping[str, Any], *, several: bool) -> KernelPoints:
                     )
                 )
     missing = dict(row["missing"])
-    if row["gips"] is None:
-        reason = "no instruction count" if row["warp_instructions"] is None else "no time"
+    if not row["gips"]:
+        reason = "no time" if row["warp_instructions"] else "no instruction count"
         missing = {level: missing.get(level, reason) for level in LEVELS}
     issued = row["issued_warp_instructions"]
     return KernelPoints(
@@ -340,17 +350,28 @@ def _judge(row: dict[str, Any], kernel: KernelPoints, roofline: Roofline | None)
 
 
 def _above_roof(pairs: Sequence[tuple[dict[str, Any], KernelPoints]], roofline: Roofline | None) -> list[Note]:
-    notes = []
+    """Points above a roof, level by level, with what can be the cause; many of them in one sentence."""
+    above: dict[str, list[tuple[str, float, Point]]] = {}
     for row, kernel in pairs if roofline else ():
         for point in kernel.points:
             assessment = assess(point, roofline) if roofline else None
             if assessment and assessment.above_roof:
-                notes.append(
-                    Note(
-                        f"{row['short_name']} is {assessment.fraction:.0%} of its {LEVEL_LABELS[point.level]} roof, "
-                        "above it: the GPU ran above the clock of the ceilings, the GPU profile is not this GPU's, "
-                        f"or the counter leaves traffic out{' (' + point.caveat + ')' if point.caveat else ''}",
-                        warning=True,
-                    )
-                )
-    return notes
+                above.setdefault(point.level, []).append((row["short_name"], assessment.fraction, point))
+    return [Note(text, warning=True) for level, found in above.items() for text in _above_texts(level, found)]
+
+
+def _above_texts(level: str, found: Sequence[tuple[str, float, Point]]) -> list[str]:
+    label = LEVEL_LABELS[level]
+    if len(found) <= _ONE_BY_ONE:
+        return [f"{name} is {share:.0%} of its {label} roof, above it: {_above_cause([p])}" for name, share, p in found]
+    worst = sorted(found, key=lambda entry: -entry[1])
+    names = some([f"{name} {share:.0%}" for name, share, _ in worst], _ONE_BY_ONE)
+    return [f"{len(found)} kernels are above their {label} roof ({names}): {_above_cause([p for *_, p in worst])}"]
+
+
+def _above_cause(points: Sequence[Point]) -> str:
+    caveats = "; ".join(dict.fromkeys(point.caveat for point in points if point.caveat))
+    return (
+        "the GPU ran above the clock of the ceilings, the GPU profile is not this GPU's, "
+        f"or the counter leaves traffic out{f' ({caveats})' if caveats else ''}"
+    )

@@ -9,11 +9,13 @@ import contextlib
 import difflib
 import itertools
 import json
+import math
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,9 +102,12 @@ class Draft:
         renamed = tuple(line.replace(str(self.folder), str(target)) for line in manifest.commands)
         manifest = replace(manifest, commands=renamed)
         text = json.dumps(asdict(manifest), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        (self.folder / MANIFEST).write_text(text, encoding="utf-8")
-        self.folder.chmod(0o777 & ~_umask())
-        self.folder.rename(target)  # replaces the empty folder that holds the name
+        try:
+            (self.folder / MANIFEST).write_text(text, encoding="utf-8")
+            self.folder.rename(target)  # replaces the empty folder that holds the name
+        except BaseException:
+            target.rmdir()
+            raise
         return Capture(target, manifest)
 
     def discard(self, keep: Mapping[str, str] | None = None) -> list[Path]:
@@ -125,12 +130,19 @@ def create(root: Path, name: str) -> Draft:
         raise InputError(f"{name!r} cannot name a capture", hint="use a plain file name, such as gemm-before")
     try:
         root.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{name}-", suffix=".partial", dir=root.resolve()))
+        folder = root.resolve() / f".{name}-{secrets.token_hex(4)}.partial"
+        folder.mkdir()
     except OSError as error:
-        raise InputError(
-            f"no capture can be written to {root}: {error.strerror}", hint="choose a folder with -o"
-        ) from error
+        raise unwritable(root, error) from error
     return Draft(root.resolve(), name, folder)
+
+
+def unwritable(root: Path, error: OSError) -> InputError:
+    """The error for a folder of captures that the system does not let us write to."""
+    return InputError(
+        f"no capture can be written to {root}: {error.strerror}",
+        hint="check space and permissions there, or choose another folder with -o",
+    )
 
 
 def _reserve(root: Path, name: str) -> Path:
@@ -152,12 +164,6 @@ def _free_stem(root: Path, name: str, suffixes: Iterable[str]) -> str:
     return next(stem for stem in stems if not any((root / f"{stem}{end}").exists() for end in ends))
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def is_capture(folder: Path) -> bool:
     """Whether a folder holds a capture."""
     return (folder / MANIFEST).is_file()
@@ -171,11 +177,11 @@ def latest(root: Path) -> Path:
     return max(folders, key=_ended)
 
 
-def _ended(folder: Path) -> tuple[str, str]:
-    # One damaged capture must not hide the others.
-    with contextlib.suppress(InputError):
-        return read_manifest(folder).ended, folder.name
-    return "", folder.name
+def _ended(folder: Path) -> tuple[float, str]:
+    # One damaged capture must not hide the others. As text, times of two zones do not compare.
+    with contextlib.suppress(InputError, ValueError, OverflowError):
+        return datetime.fromisoformat(read_manifest(folder).ended).timestamp(), folder.name
+    return -math.inf, folder.name
 
 
 def _captures(root: Path) -> list[Path]:

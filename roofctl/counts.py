@@ -102,6 +102,48 @@ def check_frame(frame: pd.DataFrame) -> None:
         raise InputError("a row has no kernel name or no launches", hint="the file may be damaged: capture again")
 
 
+def complete(parts: Sequence[Part]) -> list[Part]:
+    """Parts with those put together that hold different counters of the same launches, as runs of a few counters do.
+
+    What a quantity is made of may then stand in several files. Parts with a time or a clock stay
+    as they are: times of different runs are told apart, never mixed.
+    """
+    timed = _counters_of(catalogue(), SECTION_OF_TIME)
+    result: list[Part] = []
+    for part in parts:
+        index = next((i for i, home in enumerate(result) if _completes(home, part, timed)), None)
+        if index is None:
+            result.append(part)
+        else:
+            result[index] = _joined(result[index], part)
+    return result
+
+
+def _completes(one: Part, two: Part, timed: frozenset[str]) -> bool:
+    ours, theirs = (frozenset(filter(counts_work, part.names)) for part in (one, two))
+    if not (ours and theirs) or ours & theirs or timed & (one.names | two.names):
+        return False
+    rows = [_rows(part.frame) for part in (one, two)]
+    return sorted(rows[0]) == sorted(rows[1])
+
+
+def _rows(frame: pd.DataFrame) -> list[tuple[str, ...]]:
+    """What each row stands for: kernel, launch shape, launches, and which of several alike it is."""
+    alike = frame[["kernel", "block", "grid", "launches"]].astype(str)
+    order = alike.groupby(list(alike.columns), sort=False).cumcount().astype(str)
+    return list(alike.assign(order=order).itertuples(index=False, name=None))
+
+
+def _joined(one: Part, two: Part) -> Part:
+    position = {row: index for index, row in enumerate(_rows(two.frame))}
+    more = two.frame.iloc[[position[row] for row in _rows(one.frame)]].set_index(one.frame.index)
+    frame = pd.concat([one.frame, more[[name for name in more.columns if name not in one.frame.columns]]], axis=1)
+    for name in ("device", "compute_capability"):
+        frame[name] = frame[name].where(frame[name].notna(), more[name])
+    sources = ", ".join(dict.fromkeys((*one.source.split(", "), *two.source.split(", "))))
+    return Part(frame, sources, one.names | two.names, (*one.notes, *two.notes))
+
+
 def evaluate(part: Part, chip: str | None) -> Evaluated:
     """Quantities of a part, on a chip (None when unknown), by the best recipe that its counters allow.
 

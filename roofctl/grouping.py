@@ -95,8 +95,10 @@ def _merge(parts: Sequence[Evaluated], group: Group) -> Kernels:
         columns[name] = _first_known([tables[i] for i in order], name, index)
     frame = pd.DataFrame(columns, index=index)
     _note_times(parts, timed, tables, notes)
-    missing = {name: reason for name, reason in parts[0].missing.items() if all(name in part.missing for part in parts)}
-    for part in parts[1:]:
+    # The file that counted most knows best what is not there.
+    richest = max(parts, key=lambda part: len(part.counters))
+    missing = {name: reason for name, reason in richest.missing.items() if all(name in part.missing for part in parts)}
+    for part in parts:
         missing.update({n: r for n, r in part.missing.items() if n in missing and "has no value" in r})
     sources = tuple(dict.fromkeys(part.source for part in parts))
     return Kernels(frame.reset_index(), sources, missing, tuple(notes))

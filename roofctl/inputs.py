@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from roofctl import captures, readers
-from roofctl.captures import Manifest
+from roofctl.captures import GpuFacts, Manifest
 from roofctl.counts import Note, Part
 from roofctl.errors import InputError
 from roofctl.names import matches
@@ -64,12 +64,23 @@ def _read(source: Source, mark: Mark | None) -> list[Part]:
     manifest = source.manifest
     if manifest is None:
         return parts
-    parts = [_completed(part, source.label, manifest) for part in parts]
+    gpu = _gpu(parts, manifest)
+    parts = [_completed(part, source.label, manifest, gpu) for part in parts]
     return [replace(parts[0], notes=(*_notes(source.label, manifest), *parts[0].notes)), *parts[1:]]
 
 
-def _completed(part: Part, label: str, manifest: Manifest) -> Part:
-    """A part under its capture's name, with the GPU that the manifest knows where the file is silent."""
+def _gpu(parts: Sequence[Part], manifest: Manifest) -> GpuFacts | None:
+    """The GPU of the manifest, or the one that a file names: nvidia-smi may number GPUs otherwise than CUDA does."""
+    rows = [part.frame.dropna(subset=["device"]) for part in parts]
+    named = next((frame.iloc[0] for frame in rows if len(frame)), None)
+    if named is None or (manifest.gpu and manifest.gpu.name == named["device"]):
+        return manifest.gpu
+    capability = named["compute_capability"]
+    return GpuFacts(named["device"], capability if isinstance(capability, str) else None)
+
+
+def _completed(part: Part, label: str, manifest: Manifest, gpu: GpuFacts | None) -> Part:
+    """A part under its capture's name, with the capture's GPU where the file is silent."""
     frame = part.frame
     if manifest.filter_when_read:
         frame = frame[[matches(kernel, manifest.kernel, manifest.exclude) for kernel in frame["kernel"]]]
@@ -79,7 +90,6 @@ def _completed(part: Part, label: str, manifest: Manifest) -> Part:
                 f"(--kernel {manifest.kernel!r} --exclude {manifest.exclude!r})",
                 hint="capture again with other filters",
             )
-    gpu = manifest.gpu
     if gpu:
         for column, value in (("device", gpu.name), ("compute_capability", gpu.compute_capability)):
             if value and not frame[column].notna().any():

@@ -8,12 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from roofctl.analysis import COLUMNS, file_names
-from roofctl.names import elide
+from roofctl.names import elide, some
 from roofctl.roofline import LEVEL_LABELS, LEVELS, Roofline
 from roofctl.study import Study
 from roofctl.units import duration, significant
 
 SCHEMA: Final = 1
+
+_NO_SPREAD: Final = {
+    "seconds_median": "no median of the time: a summary does not hold the single launches",
+    "seconds_min": "no smallest and largest time: the summary holds none, or none that enclose its mean",
+}
 
 _NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
@@ -46,9 +51,18 @@ def document(study: Study) -> dict[str, Any]:
             "sm_clock_origin": clock.origin if clock else None,
         },
         "ceilings": [entry for roofline in study.rooflines for entry in ceilings(roofline)],
-        "notes": [note.text for note in study.notes if not note.detail],
+        "notes": [*(note.text for note in study.notes if not note.detail), *_reasons(study)],
         "kernels": [dict(row) for row in study.analysis.rows],
     }
+
+
+def _reasons(study: Study) -> list[str]:
+    """Why values are null that no note speaks of: those that need a GPU profile, and the spread of a summary."""
+    reasons = [f"fractions and bounds are not known: {study.question.message}"] if study.question else []
+    for name, why in _NO_SPREAD.items():
+        rows = [row for row in study.analysis.rows if row["seconds"] is not None and row[name] is None]
+        reasons += [f"{why} ({some([row['short_name'] for row in rows], 3)})"] if rows else []
+    return reasons
 
 
 def ceilings(roofline: Roofline) -> list[dict[str, Any]]:

@@ -168,10 +168,10 @@ class Assessment:
 
 
 def assess(point: Point, roofline: Roofline) -> Assessment | None:
-    """Judge one point against its level's ceiling; None when the ceiling is not known."""
+    """Judge one point against its level's ceiling; None when it is not known, or allows nothing (intensity 0)."""
     attainable = roofline.attainable(point.level, point.intensity)
     ridge = roofline.ridge(point.level)
-    if attainable is None or ridge is None:
+    if not attainable or ridge is None:
         return None
     fraction = point.instructions_per_second / attainable
     bound: Bound = "memory" if point.intensity < ridge else "compute"

@@ -9,7 +9,7 @@ from typing import Literal
 
 from roofctl import inputs
 from roofctl.analysis import Analysis, Instructions, Selection, analyse
-from roofctl.counts import Note, evaluate
+from roofctl.counts import Note, complete, evaluate
 from roofctl.device import Device, captured_clock, describe_device, one_device
 from roofctl.errors import InputError
 from roofctl.gpus import (
@@ -75,7 +75,7 @@ def study(request: Request) -> Study:
     notes += said
     profile = found.profile if found else None
     chip = profile.chip if profile else catalogue().chip_of(next(iter(device.compute_capabilities), None))
-    captures = group_captures([evaluate(part, chip) for part in parts], request.group)
+    captures = group_captures([evaluate(part, chip) for part in complete(parts)], request.group)
     clock, remark = captured_clock(captures, device.max_sm_clock_hz)
     notes += [remark] if remark else []
     rooflines: tuple[Roofline, ...] = ()
@@ -127,7 +127,7 @@ def _misfits(profile: GpuProfile, device: Device) -> list[Note]:
                 warning=True,
             )
         )
-    elif device.names and not match_named(profile, device.names):
+    elif device.names and profile.nvml_names.value and not match_named(profile, device.names):
         notes.append(
             Note(f"the capture is from {device.names[0]}, not from the GPU of profile {profile.name}", warning=True)
         )
@@ -154,7 +154,7 @@ def _question(device_name: str | None, capability: str | None, candidates: Seque
         seen += f" (compute capability {capability})"
     fitting = [profile.name for profile in candidates]
     if fitting:
-        hint = f"say which: --profile {' | '.join(fitting)}"
+        hint = f"say which: --profile {' | '.join(fitting)}; for another GPU: roofctl gpus new NAME"
     elif device_name or capability:
         hint = "write a GPU profile (roofctl gpus new NAME), or choose one with --profile (roofctl gpus list)"
     else:

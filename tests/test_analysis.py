@@ -262,7 +262,7 @@ def test_a_caveat_is_said_once_for_all_kernels() -> None:
     part = analysed(
         [L("a(int)", id="0"), *(L(f"k{i}(int)", without(DRAM_R, **{DRAM_R: "n/a"}), id=str(i + 1)) for i in range(5))]
     )
-    assert texts(part) == ["no HBM point: not captured for this kernel (k0, k1, k2 and 2 more)"]
+    assert texts(part) == ["no HBM point: no value for this kernel (k0, k1, k2 and 2 more)"]
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_selection(selection: dict[str, Any], kernels: list[str]) -> None:
 
 def test_an_empty_selection_lists_the_kernels() -> None:
     with pytest.raises(
-        InputError, match="no kernel is left by --kernel 'nope' --exclude ''; the input has: gemm, copy, operator=="
+        InputError, match="no kernel is left by --kernel 'nope'; the input has: gemm, copy, operator=="
     ) as caught:
         analysed(FOUR, kernel="nope")
     assert "--match-full" in caught.value.hint
@@ -422,3 +422,27 @@ def test_a_summary_gives_means_and_ends() -> None:
     assert found["seconds_median"] is None
     assert found["seconds_total"] == pytest.approx(1e-6)
     assert found["hbm_transactions"] == 5_001.5
+
+
+@pytest.mark.parametrize(
+    ("counters", "reason"),
+    [({TIME: 0}, "no rate: the time is 0"), ({THREAD: 0, ISSUED: 0}, "no point: 0 instructions were counted")],
+)
+def test_a_time_or_a_count_of_zero_gives_no_point(counters: dict[str, object], reason: str) -> None:
+    found = analysed([L("k(int)", {**FULL, **counters})])
+    assert texts(found) == [f"{reason} (k)"]
+    assert found.kernels[0].points == ()
+    assert found.rows[0]["hbm_of_roof"] is None
+
+
+def test_a_launch_without_a_time_in_one_file_is_said_so() -> None:
+    found = analysed([L("a(int)"), L("b(int)", {**FULL, TIME: "n/a"}, id="1")])
+    assert texts(found) == ["no time: no value for this kernel (b)"]
+
+
+def test_many_kernels_above_a_roof_are_one_sentence() -> None:
+    fast = {**FULL, TIME: 1_000, L2: 0, LSU: 0, SHARED_LD: 0, SHARED_ST: 0}
+    found = analysed([L(f"k{i}(int)", {**fast, TIME: 1_000 + i}, id=str(i)) for i in range(5)])
+    said = [text for text in texts(found) if "above" in text]
+    assert len(said) == 1
+    assert said[0].startswith("5 kernels are above their HBM roof (k0 2000%, k1 1998%, k2 1996% and 2 more): ")

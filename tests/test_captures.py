@@ -113,6 +113,27 @@ def test_the_newest_is_the_one_that_ended_last(tmp_path):
     (tmp_path / "z").mkdir()
     (tmp_path / "z" / "capture.json").write_text("{")
     assert captures.latest(tmp_path).name == "b"
+    make(tmp_path, "d", ended="some time")
+    assert captures.latest(tmp_path).name == "b"
+
+
+def test_the_newest_is_told_across_time_zones(tmp_path):
+    make(tmp_path, "earlier", ended="2026-10-25T02:30:00+02:00")
+    make(tmp_path, "later", ended="2026-10-25T02:10:00+01:00")
+    assert captures.latest(tmp_path).name == "later"
+
+
+def test_a_capture_that_cannot_be_finished_takes_no_name(tmp_path, monkeypatch):
+    draft = captures.create(tmp_path, "run")
+    (draft.folder / "report").write_text("x")
+
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        draft.finish(manifest())
+    assert [path.name for path in tmp_path.iterdir()] == [draft.folder.name]
 
 
 def test_resolve_takes_a_path_a_name_or_nothing(tmp_path):

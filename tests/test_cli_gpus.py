@@ -215,6 +215,18 @@ def test_terminal_table_wraps_instead_of_cutting(
     assert "[bold]" in text
 
 
+def test_numbers_stay_whole_in_a_terminal_too_narrow_for_them() -> None:
+    from roofctl.plots.terminal import table
+
+    columns = [">#", "kernel", *(f">column {n}" for n in range(6))]
+    text = table(columns, [["1", "a_kernel_of_a_long_name", *["1045.4 GIPS"] * 6]], width=30)
+    first, second, third = text.splitlines()
+    assert second.count("1045.4 GIPS") == 6
+    assert second.startswith("1  a_kernel_of_")
+    assert third.strip() == "a_long_name"
+    assert "column 5" in first
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = "import sys; from roofctl.cli.gpus import gpus; print([m for m in ('pydantic', 'rich', 'yaml') if m in sys.modules])"
     result = subprocess.run(

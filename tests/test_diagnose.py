@@ -11,6 +11,11 @@ from roofctl.errors import CounterAccessError, InputError, RoofctlError
 from roofctl.readers import read_file
 
 TEXTS: dict[str, tuple[str, str, str]] = {
+    "failed on a kernel": (
+        '==ERROR== Failed to profile "volta_gemm_nn" in process 9\n',
+        "ncu failed while profiling volta_gemm_nn; what it has",
+        "ncu --import REPORT",
+    ),
     "application failed": (
         "==PROF== Connected to process 9 (/opt/app)\n==ERROR== The application returned an error code (3).\n",
         "ncu says the application failed with code 3 before a kernel was profiled",
@@ -108,6 +113,8 @@ BINARIES: dict[str, tuple[str, bytes, str, str]] = {
         "profile with ncu",
     ),
     "binary": ("a.bin", b"\x7fELF\x00\x00", "is a binary file; expected text", "CSV output"),
+    "gzip": ("a.csv.gz", b"\x1f\x8b\x08\x00", "is compressed; expected text", "gunzip a.csv.gz"),
+    "zip": ("a.csv", b"PK\x03\x04\x00", "is compressed", "unzip a.csv"),
     "empty": ("a.csv", b"", "is empty", "run it again"),
     "blank": ("a.csv", b" \n\r\n", "is empty", "run it again"),
 }

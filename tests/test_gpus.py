@@ -344,6 +344,9 @@ def test_newer_schema_says_upgrade(tmp_path: Path) -> None:
     [
         ("schema: 1\nname: [a, b\nx: 1\n", r"tiny\.yaml, line 3, column \d+: not valid YAML"),
         ("a: 1\n\tb: 2\n", r"line 2, column 1: not valid YAML"),
+        ("a: 0132\n", r"line 1, column 4: not valid YAML: 0132 is no plain decimal number"),
+        ("a: 1:30\n", r"1:30 is no plain decimal number"),
+        ("a: [1_000, 0x10]\n", r"1_000 is no plain decimal number"),
         ("a: &x 1\nb: *x\n", r"line 1, column \d+: not valid YAML: references"),
         ("a: &x [*x]\n", r"not valid YAML: references"),
         ("a: 1\n---\nb: 2\n", r"not valid YAML"),

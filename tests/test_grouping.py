@@ -30,7 +30,7 @@ from shapes import (
     parts,
 )
 
-from roofctl.counts import evaluate
+from roofctl.counts import complete, evaluate
 from roofctl.errors import InputError
 from roofctl.grouping import Group, Kernels, group_captures
 from roofctl.readers import read_file
@@ -326,3 +326,49 @@ def test_without_time_and_clock_a_file_completes() -> None:
     assert row(capture)["launches"] == 5
     assert row(capture)["l2_transactions"] == 30_000
     assert row(capture)["seconds_max"] == pytest.approx(110e-9)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_counters_of_one_quantity_may_stand_in_several_files(flip: bool) -> None:
+    """A run per counter: what L1 and HBM are made of is put together, and the time is that of the timing run."""
+    texts = [
+        nvprof_metrics({"inst_executed": 320, "gld_transactions": 10, "gst_transactions": 10}),
+        nvprof_metrics({"shared_load_transactions": 1, "shared_store_transactions": 1, "dram_read_transactions": 4}),
+        nvprof_metrics({"dram_write_transactions": 2}),
+    ]
+    texts = texts[::-1] if flip else texts
+    read = [part for i, text in enumerate(texts) for part in parts(text, source=f"{'abc'[i]}.csv")]
+    (capture,) = group_captures([evaluate(part, "gv100") for part in complete(read)], "kernel")
+    assert capture.sources == ("a.csv, b.csv, c.csv",)
+    assert row(capture)["l1_transactions"] == 28
+    assert row(capture)["hbm_transactions"] == 6
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ncu_raw([L("k(int)", {DRAM_W: 1}, grid="(65, 1, 1)")]),  # another shape
+        ncu_raw([L("k(int)", {DRAM_W: 1}), L("k(int)", {DRAM_W: 1}, id="1")]),  # more launches
+        ncu_raw([L("k(int)", {DRAM_R: 1, DRAM_W: 1})]),  # counts the same
+        ncu_raw([L("k(int)", {DRAM_W: 1, TIME: 100})]),  # has its own time
+    ],
+)
+def test_what_does_not_belong_together_is_not_put_together(other: str) -> None:
+    assert len(complete([*parts(ncu_raw([L("k(int)", {DRAM_R: 1})])), *parts(other)])) == 2
+
+
+def test_launches_are_put_together_in_their_order() -> None:
+    first = [L("k(int)", {DRAM_R: 1}), L("j(int)", {DRAM_R: 2}, id="1"), L("k(int)", {DRAM_R: 3}, id="2")]
+    second = [L("j(int)", {DRAM_W: 20}), L("k(int)", {DRAM_W: 10}, id="1"), L("k(int)", {DRAM_W: 30}, id="2")]
+    (part,) = complete([*parts(ncu_raw(first)), *parts(ncu_raw(second))])
+    assert list(part.frame[DRAM_R]) == [1, 2, 3]
+    assert list(part.frame[DRAM_W]) == [10, 20, 30]
+
+
+def test_the_reason_is_that_of_the_file_which_counted() -> None:
+    metrics = nvprof_metrics({"gld_transactions": 1, "gst_transactions": 1, "inst_executed": 1})
+    timing = nvprof_summary(['"GPU activities",100.0,100.0,10,10.0,9.0,11.0,"k(int)"'])
+    (capture,) = group_captures(
+        [evaluate(part, "gv100") for text in (timing, metrics) for part in parts(text)], "kernel"
+    )
+    assert capture.missing["l1_transactions"] == "shared_load_transactions and shared_store_transactions not captured"

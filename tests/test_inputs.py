@@ -98,6 +98,17 @@ def test_the_file_s_own_device_is_kept(here: Path) -> None:
     assert part.frame["device"].tolist() == ["NVIDIA A30"]
 
 
+def test_a_gpu_that_a_file_names_is_that_of_the_silent_ones(here: Path) -> None:
+    # nvidia-smi numbers GPUs otherwise than CUDA: the manifest may mean the other one.
+    gpu = {"name": "Tesla V100", "compute_capability": "7.0"}
+    folder = capture(here, "one", gpu=gpu, data=["capture.csv", "more.csv"])
+    named = L("k(int)", {**BARE, "device__attribute_display_name": "Tesla P100"}, cc="")
+    (folder / "more.csv").write_text(ncu_raw((named,)), encoding="utf-8")
+    parts = read(locate([]), None)
+    assert [part.frame["device"].tolist() for part in parts] == [["Tesla P100"], ["Tesla P100"]]
+    assert not any(part.frame["compute_capability"].notna().any() for part in parts)
+
+
 def test_filters_that_the_profiler_could_not_apply_are_applied_when_read(here: Path) -> None:
     launches = [L("keep(int)", BARE, id="0"), L("drop(int)", BARE, id="1")]
     capture(here, "one", *launches, kernel="keep|drop", exclude="drop", filter_when_read=True)

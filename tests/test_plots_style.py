@@ -78,6 +78,8 @@ def test_errors_name_file_key_seen_and_expected(tmp_path, content, key, expected
     assert str(path) in str(caught.value)
     assert key in str(caught.value)
     assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
 
 
 def test_a_file_that_cannot_be_read(tmp_path):

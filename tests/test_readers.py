@@ -595,3 +595,18 @@ def test_patched_counters_are_seen_even_when_unused() -> None:
     part = only(parts(ncu_raw([L("k(int)", {"sm__sass_unknown.sum": 5, TIME: 50_000})])))
     assert evaluate(part, None).patched
     assert PATCHED not in part.names
+
+
+@pytest.mark.parametrize(("column", "cell"), [("", ""), (',"Correlation_ID"', ",{id}")])
+def test_the_correlation_id_behind_a_name_is_no_part_of_it(column: str, cell: str) -> None:
+    head = (
+        '"Start","Duration","Grid X","Grid Y","Grid Z","Block X","Block Y","Block Z","Registers Per Thread",'
+        f'"Static SMem","Dynamic SMem","Size","Throughput","Device","Context","Stream","Name"{column}\n'
+        f"s,us,,,,,,,,B,B,MB,GB/s,,,,{',' if column else ''}\n"
+    )
+    rows = [
+        f'0.1,10,4,1,1,32,1,1,8,0,0,,,"Tesla V100-SXM2-16GB (0)","1","7","k(int) [{n}]"' + cell.format(id=n)
+        for n in (94, 105)
+    ]
+    part = only(parts(head + "\n".join(rows) + "\n"))
+    assert list(part.frame["kernel"]) == ["k(int)", "k(int)"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shapes import DRAM_R, FULL, ISSUED, L2, LSU, SHARED_LD, SHARED_ST, L, ncu_raw, write
+from shapes import DRAM_R, FULL, ISSUED, L2, LSU, SHARED_LD, SHARED_ST, TIME, L, ncu_raw, ncu_summary, write
 
 from roofctl.analysis import COLUMNS
 from roofctl.report import HEADINGS, bound_words, ceilings, document, full_names, table, to_csv, to_markdown
@@ -196,3 +196,17 @@ def test_the_number_of_a_row_has_its_full_name(tmp_path: Path) -> None:
 )
 def test_bound_in_words(bound: str | None, level: str | None, words: str) -> None:
     assert bound_words({"bound": bound, "bound_level": level}) == words
+
+
+def test_every_null_time_and_fraction_has_its_reason(tmp_path: Path) -> None:
+    summary = write(tmp_path, a=ncu_summary([L("k(int)", {**FULL, TIME: (120_000, 130_000, 100_000)})]))
+    answered = study(Request(inputs=tuple(summary)))
+    found = document(answered)
+    (row,) = found["kernels"]
+    assert row["seconds"] == pytest.approx(100e-6)
+    assert (row["seconds_median"], row["seconds_min"], row["seconds_max"], row["l1_of_roof"]) == (None,) * 4
+    assert found["notes"] == [
+        f"fractions and bounds are not known: {answered.question.message if answered.question else ''}",
+        "no median of the time: a summary does not hold the single launches (k)",
+        "no smallest and largest time: the summary holds none, or none that enclose its mean (k)",
+    ]

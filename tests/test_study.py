@@ -175,6 +175,15 @@ def test_measured_ceilings_that_do_not_exist_are_refused(choice: Any, tmp_path: 
 # --- inputs -----------------------------------------------------------------------------------------------------------
 
 
+def test_a_copied_profile_without_driver_names_contradicts_nothing(tmp_path: Path) -> None:
+    from roofctl.gpus import find_profile
+    from roofctl.gpus.writer import copy_as
+
+    copied = tmp_path / "mine.yaml"
+    copied.write_text(copy_as("mine", find_profile("h200").profile), encoding="utf-8")
+    assert texts(asked(raw(tmp_path), profile=str(copied))) == []
+
+
 def test_the_same_file_twice_is_refused(tmp_path: Path) -> None:
     path = raw(tmp_path)
     with pytest.raises(InputError, match="is given twice"):

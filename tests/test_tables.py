@@ -7,6 +7,11 @@ from shapes import FULL, L, line, ncu_details, ncu_raw, ncu_summary, nvprof_even
 
 from roofctl.readers.tables import classify, scan, split_fields
 
+
+def test_a_nul_is_one_damaged_character_on_every_python() -> None:
+    assert split_fields('"a\0b",c') == ["a\ufffdb", "c"]
+
+
 TWO = [L("k(int)"), L("k(int)", id="1")]
 
 

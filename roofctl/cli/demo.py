@@ -18,8 +18,8 @@ from roofctl.cli.common import say, say_notes, talk_options
 def demo(output: Path) -> None:
     """Show what roofctl does: table and pictures of a real capture from an NVIDIA H200.
 
-    Twelve kernels of known traffic, captured by roofctl profile with ncu 2025.3.1. Writes roofctl-demo.png and roofctl-demo.svg,
-    replacing earlier ones.
+    Twelve kernels of known traffic, captured by roofctl profile with ncu 2025.3.1. Writes roofctl-demo.png
+    and roofctl-demo.svg, replacing earlier ones.
 
     \b
     Example:

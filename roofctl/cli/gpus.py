@@ -15,8 +15,6 @@ from roofctl.errors import InputError, RoofctlError
 from roofctl.units import gtxn, prefixed, significant
 
 if TYPE_CHECKING:
-    from rich.console import JustifyMethod
-
     from roofctl.gpus import Found
 
 
@@ -75,8 +73,9 @@ def _list_row(row: dict[str, Any]) -> list[str]:
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output form."
 )
+@click.option("--history", is_flag=True, help="Every measured result of this GPU profile, newest first.")
 @talk_options
-def show(name: str, form: str) -> None:
+def show(name: str, form: str, history: bool) -> None:
     """Show one GPU profile: every fact with its basis and source, and the ceilings.
 
     NAME is a profile's name, an alias, or a path to a YAML file. A basis of memory
@@ -89,11 +88,36 @@ def show(name: str, form: str) -> None:
 
     found = find_profile(name)
     _say_which(found)
+    if history:
+        _show_history(found, form)
+        return
     data = details(found, find_measured(found))
     if form == "json":
         _print_json(data)
     else:
         _show_text(data)
+
+
+def _show_history(found: Found, form: str) -> None:
+    """One row per calibration, one column per ceiling."""
+    from roofctl.microbench.store import history, history_rows
+
+    rows = history_rows(history(found))
+    if form == "json":
+        _print_json(rows)
+        return
+    if not rows:
+        click.echo(f"{found.profile.name} has never been measured: roofctl calibrate --profile {found.profile.name}")
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row["ceilings"]))
+    columns = ["measured at", "driver", *(f">{name}" for name in names)]
+    _print_table(columns, [_history_row(row, names) for row in rows])
+
+
+def _history_row(row: dict[str, Any], names: Sequence[str]) -> list[str]:
+    when = row["measured_at"] + (" quick" if row["quick"] else "")
+    cells = [prefixed(row["ceilings"][n], row["units"][n]) if n in row["ceilings"] else "" for n in names]
+    return [when, row["driver"] or "", *cells]
 
 
 def _say_which(found: Found) -> None:

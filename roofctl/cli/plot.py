@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,10 +69,14 @@ def checked_target(path: Path, *, force: bool) -> Path:
     from roofctl.plots.figure import check_suffix
 
     check_suffix(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder", hint="choose another name with -o")
     if path.exists() and not force:
         raise InputError(f"{path} exists", hint="choose another name with -o, or replace it with --force")
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist", hint="create it, or choose another with -o")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"the folder {path.parent} cannot be written to", hint="choose another with -o")
     return path
 
 
@@ -130,45 +135,38 @@ def plot_options(answer: Study, levels: tuple[str, ...], options: dict[str, Any]
     base = PlotOptions(levels=levels, subtitle=subtitle(answer))
     if options.get("style"):
         base = load_style(options["style"], base)
-    chosen = {
-        attribute: _pairs(options.get(name) or (), f"--{attribute}")
-        for attribute, name in (("label", "labels"), ("color", "colors"), ("marker", "markers"))
-    }
-    styled = _restyle(base, chosen, answer.analysis.kernels)
-    return replace(styled, title=options["title"]) if options.get("title") else styled
+    for attribute, name in (("label", "labels"), ("color", "colors"), ("marker", "markers")):
+        for entry in options.get(name) or ():
+            base = _restyle(base, attribute, entry, answer.analysis.kernels)
+    return replace(base, title=options["title"]) if options.get("title") else base
 
 
-def _pairs(entries: Sequence[str], option: str) -> dict[str, str]:
-    """``KERNEL=VALUE`` entries; the last ``=`` parts them, since kernel names may hold one."""
-    from roofctl.errors import InputError
+def _restyle(base: PlotOptions, attribute: str, entry: str, kernels: Sequence[KernelPoints]) -> PlotOptions:
+    """``base`` with one ``KERNEL=VALUE`` entry.
 
-    pairs = {}
-    for entry in entries:
-        kernel, equals, value = entry.rpartition("=")
-        if not equals or not kernel or not value:
-            raise InputError(f"{option} {entry!r} is not KERNEL=VALUE", hint=f"write it as {option} triad=…")
-        pairs[kernel] = value
-    return pairs
-
-
-def _restyle(base: PlotOptions, chosen: dict[str, dict[str, str]], kernels: Sequence[KernelPoints]) -> PlotOptions:
+    Both sides may hold an ``=`` (``operator==``, ``n=4``): they part where the left one names a kernel.
+    """
     from dataclasses import replace
 
     from roofctl.errors import InputError
     from roofctl.names import base_name
     from roofctl.plots.style import KernelStyle, check_kernel_style
 
+    splits = [
+        (entry[:i], entry[i + 1 :]) for i, mark in enumerate(entry) if mark == "=" and entry[:i] and entry[i + 1 :]
+    ]
+    if not splits:
+        raise InputError(f"--{attribute} {entry!r} is not KERNEL=VALUE", hint=f"write it as --{attribute} triad=…")
+    named = {name: [k for k in kernels if name in (k.kernel, k.short_name, base_name(k.kernel))] for name, _ in splits}
+    name, value = next((split for split in reversed(splits) if named[split[0]]), splits[0])
+    if not named[name]:
+        known = ", ".join(kernel.short_name for kernel in kernels[:8])
+        raise InputError(f"--{attribute} names {name!r}, which is not drawn", hint=f"kernels: {known}")
+    check_kernel_style(attribute, value)
     styles = dict(base.kernels)
-    for attribute, pairs in chosen.items():
-        for name, value in pairs.items():
-            check_kernel_style(attribute, value)
-            named = [k for k in kernels if name in (k.kernel, k.short_name, base_name(k.kernel))]
-            if not named:
-                known = ", ".join(kernel.short_name for kernel in kernels[:8])
-                raise InputError(f"--{attribute} names {name!r}, which is not drawn", hint=f"kernels: {known}")
-            for kernel in named:
-                style = styles.get(kernel.kernel) or styles.get(kernel.short_name) or KernelStyle()
-                styles[kernel.kernel] = replace(style, **{attribute: value})
+    for kernel in named[name]:
+        style = styles.get(kernel.kernel) or styles.get(kernel.short_name) or KernelStyle()
+        styles[kernel.kernel] = replace(style, **{attribute: value})
     return replace(base, kernels=styles)
 
 

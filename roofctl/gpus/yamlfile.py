@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,9 @@ import yaml
 from roofctl.errors import InputError
 
 KeyPath: TypeAlias = tuple[str | int, ...]
+
+_DECIMAL: Final = re.compile(r"[-+]?(?:0|[1-9]\d*)(?:\.\d*)?(?:[eE][-+]\d+)?|[-+]?\.(?:\d+|inf|nan)", re.IGNORECASE)
+"""Numbers that mean what they show. To YAML 0132 is octal, 1:30 is 90, and 1_000 is 1000."""
 
 _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -86,6 +90,15 @@ def _walk(
         problem = "references (&name, *name) are not supported; write the value out"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
     visited.add(id(node))
+    if (
+        isinstance(node, yaml.ScalarNode)
+        and node.tag.endswith((":int", ":float"))
+        and not _DECIMAL.fullmatch(node.value)
+    ):
+        problem = (
+            f"{node.value} is no plain decimal number, YAML reads it as another one; write all digits, or quote it"
+        )
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
     if isinstance(node, yaml.MappingNode):
         for key_node, value_node in node.value:
             key = (*at, str(key_node.value))

@@ -145,6 +145,6 @@ def _leader_costs(tag: Tag, xs: Array, ys: Array, crowd: Crowd) -> Array:
     steps = np.linspace(0, 1, samples + 1)[1:-1, None, None]
     dots = (np.array(tag.at) + (np.array(ends) - np.array(tag.at)) * steps).reshape(-1, 2)
     crossed = crowd.costs(np.hstack([dots - 1.0, dots + 1.0])).reshape(samples - 1, -1)
-    struck = (crossed >= TEXT).sum(axis=0) * STRIKE
+    struck = (crossed >= TEXT).any(axis=0) * STRIKE
     total: Array = struck + np.minimum(crossed, MARKER).sum(axis=0) * 0.15
     return total

@@ -229,6 +229,8 @@ def save(figure: Figure, path: Path) -> None:
             figure.savefig(temporary, format=kind[1:], dpi=figure.dpi, facecolor="white", metadata=_FORMATS[kind])
         temporary.replace(path)
     except OSError as error:
-        raise InputError(f"{path}: cannot write the figure: {error.strerror or error}") from error
+        raise InputError(
+            f"{path}: cannot write the figure: {error.strerror or error}", hint="choose another place with -o"
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)

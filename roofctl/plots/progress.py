@@ -19,9 +19,9 @@ class StatusLine:
     No thread redraws it: what an application prints between two updates is left alone.
     """
 
-    def __init__(self, stream: TextIO, *, color: bool = True) -> None:
+    def __init__(self, stream: TextIO, *, color: bool = True, silent: bool = False) -> None:
         self._console = Console(file=stream, no_color=not color, highlight=False)
-        self._alive = self._console.is_terminal
+        self._alive = self._console.is_terminal and not silent
         self._shown = ""
         self._at = 0.0
 

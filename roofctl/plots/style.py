@@ -97,6 +97,7 @@ Check = Callable[[Any], bool]
 
 _INCHES: Final = (3.0, 40.0)
 _COLOR: Final = 'a matplotlib color such as "#0072B2" or "tab:blue"'
+_STYLE_HINT: Final = 'a style file looks like: {title: Two kernels, kernels: {triad: {label: Triad, color: "#0072B2"}}}'
 _MARKER: Final = f"one of matplotlib's filled markers: {' '.join(str(m) for m in Line2D.filled_markers)}"
 
 
@@ -159,14 +160,22 @@ class _Reader:
         try:
             tree = yaml.safe_load(self.path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise InputError(f"{self.path}: cannot read the style file: {error.strerror}") from error
+            raise InputError(
+                f"{self.path}: cannot read the style file: {error.strerror}", hint="check the path and its permissions"
+            ) from error
         except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise InputError(f"{self.path}: the style file is not YAML: {error}") from error
+            mark = getattr(error, "problem_mark", None)
+            where = f" line {mark.line + 1}" if mark else ""
+            what = getattr(error, "problem", None) or str(error).splitlines()[0]
+            raise InputError(
+                f"{self.path}{where}: the style file is not YAML: {what}",
+                hint="check the indentation, the colons and the quotes around that place",
+            ) from error
         return {} if tree is None else tree
 
     def check(self, key: str, value: Any, valid: Check, expected: str) -> None:
         if not valid(value):
-            raise InputError(f"{self.path}: {key or 'the file'}: seen {value!r}, expected {expected}")
+            raise InputError(f"{self.path}: {key or 'the file'}: seen {value!r}, expected {expected}", hint=_STYLE_HINT)
 
     def mapping(self, value: Any, key: str, known: tuple[str, ...] = ()) -> dict[str, Any]:
         self.check(key, value, lambda v: isinstance(v, dict), "a mapping of names to values")
@@ -175,7 +184,8 @@ class _Reader:
             self.check(f"{prefix}{name}", name, lambda n: isinstance(n, str), "a key in quotes")
             if known and name not in known:
                 raise InputError(
-                    f"{self.path}: {prefix}{name}: seen an unknown key, expected one of {', '.join(known)}"
+                    f"{self.path}: {prefix}{name}: seen an unknown key, expected one of {', '.join(known)}",
+                    hint=_STYLE_HINT,
                 )
         return dict(value)
 

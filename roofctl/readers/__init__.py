@@ -70,14 +70,15 @@ def _read_batch(tables: Sequence[Table], source: str, mark: Mark | None, notes: 
     if len(tables) > 1 and len(parts) < len(tables):
         notes.append(
             Note(
-                f"{source}: {len(tables)} tables follow each other and count the same: taken as launches of one capture; "
-                "give captures to compare as files of their own"
+                f"{source}: {len(tables)} tables follow each other and count the same: taken as launches of one "
+                "capture; give captures to compare as files of their own"
             )
         )
     if converter.rounded:
         notes.append(
             Note(
-                f"{source}: {converter.rounded} values are in exponent form: a spreadsheet rounded them, and lost digits"
+                f"{source}: {converter.rounded} values are in exponent form: a spreadsheet rounded them, "
+                "and lost digits"
             )
         )
     return parts

@@ -20,10 +20,15 @@ _AMD_COUNTERS: Final = re.compile(
     r"^(?:SQ_|TCC_|TCP_|TA_|TD_|GRBM_|CPC_|CPF_|SPI_)\w+$|^(?:FetchSize|WriteSize|VALUInsts|SALUInsts)$"
 )
 
+_NO_KERNELS_HINT: Final = (
+    "check the kernel filter, profile child processes (ncu --target-processes all, nvprof --profile-child-processes), "
+    "and that the app uses the GPU"
+)
+
 # Files without any table: the first pattern that a line matches decides.
 _VERDICTS: Final[tuple[tuple[str, str, str], ...]] = (
     (
-        r"^==ERROR== Failed to profile \"(?P<kernel>.{1,80})",
+        r"^==ERROR== Failed to profile \"(?P<kernel>[^\"]{1,80})",
         "holds no table: ncu failed while profiling {kernel}; what it has went into its report file",
         "print that report with: ncu --import REPORT --csv --page raw --print-units base > out.csv, or fix the run",
     ),
@@ -45,7 +50,7 @@ _VERDICTS: Final[tuple[tuple[str, str, str], ...]] = (
     (
         r"^(?:==\S+== )?No (?:kernels|API activities|events/metrics) were profiled|No profile data collected",
         "holds no table: no kernels were profiled",
-        "check the kernel filter, profile child processes (ncu --target-processes all), and that the app uses the GPU",
+        _NO_KERNELS_HINT,
     ),
     (
         r"Section: .+|^\s*-{5,} -{5,}",
@@ -141,7 +146,7 @@ def amd_counters(source: str, names: frozenset[str]) -> InputError | None:
 def interleaved(source: str, lines: Sequence[str]) -> InputError | None:
     """The error for several nvprof processes that wrote into one file, or None."""
     pids = {m.group(1) for line in lines if (m := re.search(r"==(\d+)== NVPROF is profiling process", line))}
-    if len(pids) < 2:
+    if len(pids) <= 1:
         return None
     return InputError(
         f"{source} holds the output of {len(pids)} nvprof processes written over each other",

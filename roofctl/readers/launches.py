@@ -12,7 +12,7 @@ import pandas as pd
 from roofctl.counts import IDENTITY, Note, Part, counts_work
 from roofctl.errors import InputError
 from roofctl.quantities import Catalogue
-from roofctl.readers.numbers import Mark, Number, is_missing, lost_digits, parse_number, to_base
+from roofctl.readers.numbers import EXAMPLES, Mark, Number, is_missing, lost_digits, parse_number, to_base
 from roofctl.units import Unit, parse_unit
 
 # Columns of ncu tables that describe a launch; everything else in a raw page is a counter.
@@ -95,7 +95,7 @@ class Converter:
         except ValueError as error:
             raise InputError(
                 f"{self.source} line {cell.line}: {cell.text!r} under {counter} is not a number "
-                f"(decimal {self.mark}); expected one such as 1,234.5 or n/a",
+                f"(decimal {self.mark}); expected one such as {EXAMPLES[self.mark]} or n/a",
                 hint="if the file uses the other decimal mark, state it with --decimal",
             ) from error
         if value is None:

@@ -18,6 +18,8 @@ from roofctl.units import Unit
 Mark = Literal["point", "comma"]
 Number = int | float
 
+EXAMPLES: Final[dict[Mark, str]] = {"point": "1,234.5", "comma": "1.234,5"}
+
 _MISSING: Final = frozenset(
     {"", "n/a", "na", "nan", "-nan", "inf", "-inf", "+inf", "infinity", "no data", "none", "null", "-", "<overflow>"}
 )
@@ -91,7 +93,7 @@ def decide(evidence: Evidence, where: str) -> Mark:
         return "point"
     raise InputError(
         f"{where}: {evidence.ambiguous!r} may hold a thousands separator or a decimal mark; no other value decides it",
-        hint="state it: --decimal point (1,234.5) or --decimal comma (1.234,5)",
+        hint="state it: " + " or ".join(f"--decimal {mark} ({example})" for mark, example in EXAMPLES.items()),
     )
 
 

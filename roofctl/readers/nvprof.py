@@ -17,6 +17,12 @@ def _device(text: str) -> str:
     return re.sub(r"\s*\(\d+\)$", "", text)
 
 
+def _without_correlation(name: str, correlation: str) -> str:
+    """``k(int) [94]`` without its correlation ID: nvprof puts it there where the trace has no column for it."""
+    match = re.fullmatch(r"(.*\S)\s+\[(\d+)\]", name)
+    return match.group(1) if match and correlation in ("", match.group(2)) else name
+
+
 def _cell(text: str, line: int, unit: str = "") -> Cell:
     value, glued = split_glued(text)
     return Cell(value, glued or unit, line)
@@ -75,7 +81,7 @@ def read_trace(table: Table) -> tuple[list[Launch], int]:
         )
         launches.append(
             Launch(
-                table.field(row, "Name"),
+                _without_correlation(table.field(row, "Name"), table.field(row, "Correlation_ID")),
                 block=block,
                 grid=grid,
                 device=_device(table.field(row, "Device")),

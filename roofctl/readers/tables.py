@@ -82,7 +82,8 @@ def classify(header: Sequence[str]) -> str | None:
 
 def split_fields(line: str, delimiter: str = ",") -> list[str]:
     """Fields of one CSV line. A line never continues on the next: application output may hold lone quotes."""
-    return next(csv.reader([line], delimiter=delimiter), [])
+    # Python 3.10's csv refuses NUL, which a damaged file may hold anywhere.
+    return next(csv.reader([line.replace("\0", "\ufffd")], delimiter=delimiter), [])
 
 
 def scan(lines: Sequence[str]) -> Scan:

@@ -9,6 +9,14 @@ from roofctl.errors import InputError
 
 _EXPORT_NCU: Final = "export it with: ncu --import {name} --csv --page raw --print-units base > {stem}.csv"
 _EXPORT_NVPROF: Final = "export it with: nvprof --csv --print-gpu-trace -u ns -i {name} --log-file {stem}.csv"
+_PACKED: Final = (
+    (b"\x1f\x8b", "gunzip"),
+    (b"PK\x03\x04", "unzip"),
+    (b"\xfd7zXZ\x00", "unxz"),
+    (b"BZh", "bunzip2"),
+    (b"\x28\xb5\x2f\xfd", "unzstd"),
+)
+"""How compressed files begin, and what unpacks them."""
 
 
 def read_lines(path: Path) -> list[str]:
@@ -54,6 +62,9 @@ def _refuse_binary(path: Path, data: bytes) -> None:
         tool = "Nsight Systems" if path.suffix == ".sqlite" else "nvprof"
         hint = _EXPORT_NVPROF.format(**names) if tool == "nvprof" else "roofctl needs ncu's counters: profile with ncu"
         raise InputError(f"{path} is a database of {tool} (SQLite), not a CSV table", hint=hint)
+    packed = next((tool for magic, tool in _PACKED if data.startswith(magic)), None)
+    if packed:
+        raise InputError(f"{path} is compressed; expected text", hint=f"unpack it first: {packed} {path.name}")
     if b"\x00" in data[:4096]:
         raise InputError(
             f"{path} is a binary file; expected text",
