@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from roofctl import __version__
+from roofctl.cli.calibrate import calibrate
 from roofctl.cli.common import TALK
 from roofctl.cli.demo import demo
 from roofctl.cli.doctor import doctor
@@ -53,7 +54,7 @@ def cli() -> None:
     """
 
 
-for command in (profile, report, plot, verify, doctor, gpus, quantities, demo):
+for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantities, demo):
     cli.add_command(command)
 
 
@@ -68,6 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.hint:
             click.echo(f"hint: {error.hint}", err=True)
         return error.exit_code
+    except OSError as error:
+        # What no room could foresee: a full disk, a terminal that went away.
+        if TALK.debug:
+            traceback.print_exc()
+        click.echo(
+            f"error: {': '.join(str(part) for part in (error.filename, error.strerror or error) if part)}", err=True
+        )
+        click.echo("hint: free the disk or write elsewhere; --debug shows where it happened", err=True)
+        return 1
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -1,0 +1,117 @@
+"""One calibration from end to end, without a word to the user: the command line listens through callbacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from roofctl.errors import DeviceError, RoofctlError, ToolError
+from roofctl.microbench import bench as benches
+from roofctl.microbench import identify, results
+from roofctl.microbench.bench import Bench
+from roofctl.microbench.device import Device
+from roofctl.microbench.levels import LEVELS, Outcome, run_level
+from roofctl.microbench.table import KERNELS, SOURCES, builds_for
+from roofctl.microbench.toolchain import Toolchain, arch_of, checked_arch
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asks for."""
+
+    profile: str = identify.AUTO
+    levels: tuple[str, ...] = LEVELS
+    arch: str | None = None
+    size_bytes: int | None = None
+    quick: bool = False
+
+
+@dataclass
+class Session:
+    """A device that has been recognised, with its tools: ready to measure. ``run`` grows with each result."""
+
+    request: Request
+    bench: Bench
+    run: results.Run
+    doubts: tuple[str, ...]
+    failures: tuple[tuple[str, RoofctlError], ...] = ()
+
+    def measure(self, hear: Callable[[Outcome], None]) -> None:
+        """Measure level after level. A level that fails does not take the others with it."""
+        before, begun = self.bench.device.temperature_celsius(), time.monotonic()
+        try:
+            for level in self.request.levels:
+                self._level(level, hear)
+        finally:
+            after = self.bench.device.temperature_celsius()
+            seconds = round(time.monotonic() - begun, 1)
+            self.run = replace(self.run, temperatures_celsius=(before, after), seconds=seconds)
+
+    def _level(self, level: str, hear: Callable[[Outcome], None]) -> None:
+        try:
+            for outcome in run_level(self.bench, self.run.found.profile, level):
+                self.run = self.run.plus(outcome)
+                hear(outcome)
+        except (RoofctlError, ToolError) as error:
+            self.failures = (*self.failures, (level, error))
+
+    @property
+    def measured_anything(self) -> bool:
+        return bool(self.run.ceilings)
+
+
+@contextmanager
+def session(
+    request: Request,
+    open_device: Callable[[], Device],
+    *,
+    tools: Callable[[str], Toolchain] | None = None,
+    cwd: Path | None = None,
+) -> Iterator[Session]:
+    """Open the device, recognise it and start building; raises before anything is measured when it cannot be."""
+    device = open_device()
+    try:
+        identify.refuse_slice(device.facts)
+        found = identify.choose_profile(request.profile, device.facts, cwd=cwd)
+        toolchain = (tools or Toolchain.find)(_arch(request, device))
+        toolchain.start(sources_for(request.levels, device.facts.compute_capability))
+        effort = benches.QUICK if request.quick else benches.FULL
+        bench = Bench(device, toolchain, effort, request.size_bytes)
+        run = results.Run(found, device.facts, toolchain.release, toolchain.arch, request.quick, results.now())
+        yield Session(request, bench, run, identify.doubts(device, found.profile))
+    finally:
+        device.close()
+
+
+def _arch(request: Request, device: Device) -> str:
+    """The architecture to build for; raises DeviceError for one whose code this GPU cannot run."""
+    own = arch_of(device.facts.compute_capability)
+    if request.arch is None:
+        return own
+    asked = checked_arch(request.arch)
+    major = device.facts.compute_capability[0]
+    if int(asked.strip("sm_af")) // 10 != major or int(asked.strip("sm_af")) > int(own.strip("sm_af")):
+        raise DeviceError(
+            f"{device.facts.name} cannot run code built for {asked}; it is {own}", hint="leave --arch out"
+        )
+    return asked
+
+
+def sources_for(levels: Sequence[str], capability: tuple[int, int]) -> list[str]:
+    """The files of kernels that these levels need on that chip, the first needed first."""
+    prefixes = {
+        "hbm": ("hbm", "l2"),
+        "l2": ("l2",),
+        "l1": ("l1",),
+        "issue": ("fp32", "issue"),
+        "shared": ("shared",),
+        "tensor": ("tensor",),
+    }
+    helpers = ["fill.cu", "clock.cu"]
+    wanted = [prefix for level in levels for prefix in prefixes.get(level, (level,))]
+    chosen = [source for prefix in wanted for source in SOURCES if source.startswith(prefix)]
+    known = {kernel.source for kernel in KERNELS.values()}
+    return list(dict.fromkeys(helpers + [s for s in chosen if s in known and builds_for(s, capability)]))

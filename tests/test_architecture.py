@@ -1,0 +1,188 @@
+"""The picture of the rooms, held to: arrows point down, heavy libraries have owners, only the command line prints or exits."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "roofctl"
+MODULES = {
+    path.relative_to(PACKAGE): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+# Each room and the rooms that it may look down into; `cli` and `__main__` may use all.
+BELOW: dict[str, set[str]] = {
+    "__init__": set(),
+    "errors": set(),
+    "messages": set(),
+    "units": set(),
+    "names": set(),
+    "resources": {"errors"},
+    "roofline": {"units"},
+    "quantities": {"errors"},
+    "known": {"units"},
+    "counts": {"errors", "quantities"},
+    "readers": {"counts", "errors", "names", "quantities", "units"},
+    "grouping": {"counts", "errors", "names", "quantities"},
+    "gpus": {"errors", "resources", "roofline", "units"},
+    "device": {"counts", "errors", "grouping", "roofline"},
+    "analysis": {"counts", "errors", "grouping", "names", "quantities", "roofline", "units"},
+    "inputs": {"captures", "counts", "errors", "names", "readers"},
+    "study": {"analysis", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline"},
+    "report": {"analysis", "names", "roofline", "study", "units"},
+    "captures": {"errors"},
+    "profilers": {"__init__", "captures", "errors", "messages", "quantities"},
+    "microbench": {"__init__", "errors", "gpus", "profilers", "resources", "units"},
+    "doctor": {"errors", "gpus", "messages", "profilers", "quantities", "units"},
+    "verify": {"captures", "counts", "device", "errors", "gpus", "grouping", "known", "names", "profilers", "quantities", "readers", "resources", "units"},
+    "plots": {"errors", "names", "roofline", "units"},
+}  # fmt: skip
+EVERYTHING = {"cli", "__main__"}
+# A program of its own that a child runs: stdout is its answer, and whatever stops it is an answer too.
+SCRIPTS = {Path("doctor/ask.py")}
+
+# Who may import a heavy or dangerous library; a name is a room, or a module in it.
+OWNERS: dict[str, set[str]] = {
+    "pandas": {"counts", "grouping", "device", "analysis", "readers/launches"},
+    "pyarrow": {"readers/launches"},
+    "matplotlib": {"plots"},
+    "plotly": {"plots"},
+    "numpy": {"plots"},
+    "rich": {"plots"},
+    "pydantic": {"gpus"},
+    "pydantic_core": {"gpus"},
+    "yaml": {"gpus", "quantities", "plots/style", "profilers/tools"},
+    "pycuda": {"microbench"},
+    "pynvml": {"microbench"},
+    "ncu_report": {"readers"},
+    "subprocess": {"profilers/process"},
+    "click": {"cli"},
+}
+HEAVY = ("pandas", "pyarrow", "matplotlib", "plotly", "pycuda", "rich", "pydantic", "numpy")
+
+
+def room_of(path: Path) -> str:
+    return path.parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every dotted name that a module imports, wherever the statement stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def rooms_used(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for number, name in imports(tree):
+        package, _, rest = name.partition(".")
+        if package == "roofctl":
+            first = rest.partition(".")[0]
+            yield number, first if (PACKAGE / first).is_dir() or (PACKAGE / f"{first}.py").is_file() else "__init__"
+
+
+def test_every_room_is_in_the_picture() -> None:
+    assert {room_of(path) for path in MODULES} - EVERYTHING <= set(BELOW)
+
+
+def test_the_picture_has_no_circle() -> None:
+    settled: set[str] = set()
+    while ready := {room for room, below in BELOW.items() if below <= settled} - settled:
+        settled |= ready
+    assert set(BELOW) - settled == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_arrows_point_down(path: Path) -> None:
+    room = room_of(path)
+    allowed = {*BELOW, "cli"} if room in EVERYTHING else {room, *BELOW[room]}
+    assert [f"{path}:{line} {room} -> {used}" for line, used in rooms_used(MODULES[path]) if used not in allowed] == []
+
+
+@pytest.mark.parametrize("library", OWNERS)
+def test_a_heavy_library_has_its_owners(library: str) -> None:
+    users = {
+        path.with_suffix("").as_posix()
+        for path, tree in MODULES.items()
+        for _, name in imports(tree)
+        if name.partition(".")[0] == library
+    }
+    owners = OWNERS[library]
+    assert {user for user in users if user not in owners and user.partition("/")[0] not in owners} == set()
+
+
+def test_children_start_in_one_place_only() -> None:
+    starters = {
+        f"{path}:{node.lineno}"
+        for path, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in {"system", "popen", "execv", "execvp", "fork", "posix_spawn"}
+        and isinstance(node.value, ast.Name) and node.value.id == "os"
+    }  # fmt: skip
+    assert starters == set()
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if room_of(path) not in EVERYTHING and path not in SCRIPTS], ids=str
+)
+def test_only_the_command_line_prints_or_exits(path: Path) -> None:
+    faults = []
+    for node in ast.walk(MODULES[path]):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called in {"print", "exit", "quit", "sys.exit", "os._exit", "click.echo"} or called.startswith(
+                ("sys.stdout", "sys.stderr")
+            ):
+                faults.append(f"{path}:{node.lineno} {called}")
+        elif isinstance(node, ast.Name) and node.id == "SystemExit":
+            faults.append(f"{path}:{node.lineno} SystemExit")
+    assert faults == []
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path not in SCRIPTS], ids=str)
+def test_no_error_is_caught_wholesale(path: Path) -> None:
+    handlers = [node for node in ast.walk(MODULES[path]) if isinstance(node, ast.ExceptHandler)]
+    broad = [h.lineno for h in handlers if h.type is None or ast.unparse(h.type) in {"Exception", "BaseException"}]
+    # A handler that raises again has caught nothing.
+    kept = [h.lineno for h in handlers if h.lineno in broad and not any(isinstance(n, ast.Raise) for n in ast.walk(h))]
+    assert kept == []
+
+
+HELP = f"""
+import contextlib, io, sys
+import click
+from roofctl.cli.main import cli, main
+
+def walk(command, path=()):
+    yield path
+    for name, inner in getattr(command, "commands", {{}}).items():
+        yield from walk(inner, (*path, name))
+
+for path in walk(cli):
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main([*path, "--help"]) == 0, path
+    loaded = [name for name in {HEAVY!r} if name in sys.modules]
+    assert not loaded, (path, loaded)
+    print("roofctl", *path)
+"""
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """All in one fresh interpreter: a heavy import by any of them would show."""
+    child = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, timeout=60, check=False)
+    assert child.stderr == ""
+    assert {"roofctl", "roofctl report", "roofctl plot", "roofctl gpus list"} <= set(child.stdout.splitlines())
+
+
+def test_the_heavy_libraries_are_really_there_to_be_loaded() -> None:
+    """The test above would pass in an environment without them."""
+    program = "import sys, pandas, matplotlib, rich, pydantic, numpy; print(*sorted(sys.modules))"
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert {"pandas", "matplotlib", "rich", "pydantic", "numpy"} <= set(child.stdout.split())
