@@ -95,7 +95,8 @@ def test_show_gives_every_fact_and_ceiling() -> None:
     peak = next(row for row in rows if row[0] == "peak")
     assert peak[:3] == ["peak", "1045", "GIPS"]
     assert "94 slices x 64 B at 1.709 GHz" in result.stdout
-    assert "measured ceilings: none measured" in result.stdout
+    assert "\nmeasured ceilings\n" in result.stdout
+    assert "measured ceilings: none measured" in run("show", "h100-sxm").stdout
     assert "note: ncu's counters show 94 L2 slices" in result.stdout
 
 
@@ -135,7 +136,8 @@ def test_validate_without_files_covers_all_layers(work: Path) -> None:
     run("new", "mine", "--from", "h200")
     result = run("validate")
     assert all(line.startswith("ok   ") for line in result.stdout.splitlines())
-    assert len(result.stdout.splitlines()) == 22
+    assert len(result.stdout.splitlines()) == 23
+    assert "h200.measured.yaml" in result.stdout
     assert "mine.yaml" in result.stdout.splitlines()[0]
 
 
@@ -163,7 +165,7 @@ def test_validate_checks_measured_results_and_alias_clashes(work: Path) -> None:
     error, result = fail("validate")
     assert "ceilings.hbm.samples: seen 'many' (a text), expected a whole number" in result.stdout
     assert "the name both belongs to one.yaml and two.yaml" in result.stdout
-    assert str(error) == "1 of 24 files cannot be used as they are, 1 names belong to several files"
+    assert str(error) == "1 of 25 files cannot be used as they are, 1 names belong to several files"
 
 
 def test_new_writes_a_skeleton_that_asks_for_what_is_missing(work: Path) -> None:

@@ -621,8 +621,11 @@ def test_measured_without_issue_rate_keeps_the_theoretical_peak(local: Path) -> 
     assert "issue" in roofline.absent
 
 
-def test_nothing_is_measured_in_the_shipped_profiles() -> None:
-    assert find_measured(find_profile("h200")) is None
+def test_the_h200_is_shipped_with_a_measurement_and_others_without() -> None:
+    measured = find_measured(find_profile("h200"))
+    assert measured is not None
+    assert measured.gpu_name == "NVIDIA H200"
+    assert find_measured(find_profile("h100-sxm")) is None
 
 
 def test_user_result_goes_before_one_beside_the_profile_only_for_shipped_ones(local: Path, user: Path) -> None:

@@ -84,7 +84,7 @@ def test_the_document(tmp_path: Path) -> None:
 
 
 def test_ceilings_state_rate_clock_origin_and_ridge(tmp_path: Path) -> None:
-    found = document(answer(tmp_path))["ceilings"]
+    found = document(answer(tmp_path, ceilings="theoretical"))["ceilings"]
     assert [entry["level"] for entry in found] == ["issue", "l1", "l2", "hbm"]
     assert found[0] == {
         "level": "issue",
@@ -99,7 +99,7 @@ def test_ceilings_state_rate_clock_origin_and_ridge(tmp_path: Path) -> None:
 
 
 def test_an_absent_ceiling_gives_the_reason(tmp_path: Path) -> None:
-    roofline = answer(tmp_path).rooflines[0]
+    roofline = answer(tmp_path, ceilings="theoretical").rooflines[0]
     lame = type(roofline)(roofline.gpu, roofline.peak, roofline.bandwidths[1:], {"l1": "not known"})
     assert ceilings(lame)[-1] == {"level": "l1", "basis": "theoretical", "absent": "not known"}
 
@@ -115,7 +115,7 @@ def test_unknown_is_null_with_a_reason_in_the_notes(tmp_path: Path) -> None:
 
 def test_details_are_not_in_the_document(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a="a line, of the application\n" + ncu_raw([L("k(int)", {**FULL, **H200})]))
-    answered = study(Request(inputs=(path,)))
+    answered = study(Request(inputs=(path,), ceilings="theoretical"))
     assert [note.detail for note in answered.notes] == [True]
     assert document(answered)["notes"] == []
 

@@ -50,7 +50,7 @@ def raw(folder: Path, name: str = "a", cc: str = "9.0", **facts: object) -> Path
 
 
 def test_the_captures_own_name_chooses_the_profile(tmp_path: Path) -> None:
-    answer = asked(raw(tmp_path))
+    answer = asked(raw(tmp_path), ceilings="theoretical")
     assert answer.profile is not None
     assert answer.profile.name == "h200"
     assert answer.question is None
@@ -70,7 +70,7 @@ def test_the_captures_own_name_chooses_the_profile(tmp_path: Path) -> None:
 
 
 def test_the_boost_clock_stands_in_for_an_unknown_one(tmp_path: Path) -> None:
-    answer = asked(raw(tmp_path, **{CLOCK: ""}))
+    answer = asked(raw(tmp_path, **{CLOCK: ""}), ceilings="theoretical")
     assert answer.clock is None
     assert answer.rooflines[0].peak.instructions_per_second == 132 * 4 * 1.98e9
 
@@ -116,8 +116,10 @@ def test_an_unknown_gpu_is_a_question_and_the_table_stands(
 
 def test_a_named_profile_answers_and_an_alias_is_said(tmp_path: Path) -> None:
     path = raw(tmp_path, device__attribute_display_name="")
-    assert texts(asked(path, profile="h200")) == []
-    assert texts(asked(path, profile="H200_SXM")) == ["GPU profile h200 (alias h200-sxm -> h200)"]
+    assert texts(asked(path, profile="h200", ceilings="theoretical")) == []
+    assert texts(asked(path, profile="H200_SXM", ceilings="theoretical")) == [
+        "GPU profile h200 (alias h200-sxm -> h200)"
+    ]
     with pytest.raises(InputError, match="no GPU profile named 'h2000'"):
         asked(path, profile="h2000")
 
@@ -167,8 +169,8 @@ def test_measured_ceilings_judge_where_they_exist(choice: Any, bases: list[str],
 
 @pytest.mark.parametrize("choice", ["measured", "both"])
 def test_measured_ceilings_that_do_not_exist_are_refused(choice: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no measured ceilings for h200") as caught:
-        asked(raw(tmp_path), ceilings=choice)
+    with pytest.raises(InputError, match="no measured ceilings for h100-sxm") as caught:
+        asked(raw(tmp_path), profile="h100-sxm", ceilings=choice)
     assert "roofctl calibrate" in caught.value.hint
 
 
