@@ -440,3 +440,14 @@ def test_a_folder_in_the_place_of_the_picture(capture: str, tmp_path: Path, caps
     (tmp_path / "a.png").mkdir()
     assert main(["plot", capture, "-o", str(tmp_path / "a.png"), "--force"]) == 2
     assert "a.png is a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["gpus list", "gpus show h200", "report {capture}", "plot {capture} -o out.png"])
+def test_closed_streams_are_nobody_listening(closed: str, command: str, capture: str, tmp_path: Path) -> None:
+    line = f"{sys.executable} -m roofctl {command.format(capture=capture)} {closed}"
+    ran = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.returncode, "Traceback" in ran.stderr) == (0, False), ran.stderr
+    assert (tmp_path / "out.png").exists() == command.startswith("plot")

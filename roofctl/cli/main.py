@@ -6,7 +6,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import click
 
@@ -89,4 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """Console script."""
+    # A stream that the caller closed is None: nobody listens, and no command needs to ask first.
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     sys.exit(main())
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
