@@ -119,6 +119,13 @@ def prefixed(value: float, unit: str, digits: int = 4) -> str:
     return f"{significant(value, digits)} {unit}".rstrip()
 
 
+def rate(name: str, value: float, unit: str) -> str:
+    """``value`` of the ceiling ``name``, in base units, as people write it: GIPS of instructions, OP/s of integers."""
+    if unit == "warp_inst/s":
+        return f"{significant(value / 1e9)} GIPS"
+    return prefixed(value, "OP/s" if name.startswith("int") else unit)
+
+
 def significant(value: float, digits: int = 4) -> str:
     """``value`` rounded to significant digits, never in exponent form below 1e6."""
     if value == 0 or not math.isfinite(value):

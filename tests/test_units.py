@@ -17,6 +17,7 @@ from roofctl.units import (
     gtxn,
     parse_unit,
     prefixed,
+    rate,
     significant,
 )
 
@@ -156,3 +157,16 @@ def test_duration(seconds: float, text: str) -> None:
 
 def test_gtxn_counts_sectors() -> None:
     assert gtxn(4814.304e9) == pytest.approx(150.447)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "unit", "text"),
+    [
+        ("issue", 1.0446e12, "warp_inst/s", "1045 GIPS"),
+        ("int8_tc", 1.869e15, "FLOP/s", "1.869 POP/s"),
+        ("fp8_tc", 1.702e15, "FLOP/s", "1.702 PFLOP/s"),
+        ("hbm", 4.71e12, "B/s", "4.710 TB/s"),
+    ],
+)
+def test_a_rate_has_the_unit_of_what_it_counts(name: str, value: float, unit: str, text: str) -> None:
+    assert rate(name, value, unit) == text

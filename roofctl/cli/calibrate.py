@@ -13,7 +13,7 @@ import click
 
 from roofctl.cli.common import TALK, say, talk_options, terminal_width, use_color
 from roofctl.errors import RoofctlError
-from roofctl.units import prefixed, significant
+from roofctl.units import prefixed, rate
 
 if TYPE_CHECKING:
     from roofctl.gpus import Measured
@@ -184,10 +184,7 @@ def _row(outcome: Outcome) -> list[str]:
 def _rate(ceiling: Ceiling, value: float) -> str:
     from roofctl.microbench.limits import unit_of
 
-    unit = unit_of(ceiling.name)
-    if unit == "warp_inst/s":
-        return f"{significant(value / 1e9)} GIPS"
-    return prefixed(value, "OP/s" if ceiling.name.startswith("int8") else unit)
+    return rate(ceiling.name, value, unit_of(ceiling.name))
 
 
 def _finish(opened: Session, *, as_json: bool, no_write: bool, picture: str | None) -> None:

@@ -12,7 +12,7 @@ import click
 
 from roofctl.cli.common import say, talk_options, terminal_width, use_color
 from roofctl.errors import InputError, RoofctlError
-from roofctl.units import gtxn, prefixed, significant
+from roofctl.units import gtxn, prefixed, rate, significant
 
 if TYPE_CHECKING:
     from roofctl.gpus import Found
@@ -116,7 +116,7 @@ def _show_history(found: Found, form: str) -> None:
 
 def _history_row(row: dict[str, Any], names: Sequence[str]) -> list[str]:
     when = row["measured_at"] + (" quick" if row["quick"] else "")
-    cells = [prefixed(row["ceilings"][n], row["units"][n]) if n in row["ceilings"] else "" for n in names]
+    cells = [rate(n, row["ceilings"][n], row["units"][n]) if n in row["ceilings"] else "" for n in names]
     return [when, row["driver"] or "", *cells]
 
 
@@ -142,7 +142,10 @@ def _show_text(data: dict[str, Any]) -> None:
     _print_table(
         ["precision", ">computed", ">data sheet"],
         [
-            [row["precision"], _flops(row["flops_per_second"]), _flops(row["datasheet_flops_per_second"])]
+            [
+                row["precision"],
+                *(_flops(row["precision"], row[key]) for key in ("flops_per_second", "datasheet_flops_per_second")),
+            ]
             for row in data["flops"]
         ],
     )
@@ -172,7 +175,7 @@ def _fact_value(key: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(value)
     if key.startswith("datasheet_flops_per_second."):
-        return _flops(value)
+        return _flops(key.removeprefix("datasheet_flops_per_second."), value)
     if key.endswith("_hz"):
         return prefixed(value, "Hz")
     if key.endswith("bytes_per_second"):
@@ -184,8 +187,8 @@ def _fact_source(fact: dict[str, Any]) -> str:
     return "; ".join(text for text in (fact["source"], fact["note"]) if text)
 
 
-def _flops(value: float | None) -> str:
-    return "" if value is None else prefixed(value, "FLOP/s")
+def _flops(precision: str, value: float | None) -> str:
+    return "" if value is None else rate(precision, value, "FLOP/s")
 
 
 def _tera(value: float | None) -> str:

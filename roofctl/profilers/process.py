@@ -235,6 +235,15 @@ class _Group:
             self._leader = self._start()
         return code in (-signal.SIGINT, -signal.SIGQUIT)
 
+    def interrupted_at_last(self) -> bool:
+        """As ``interrupted``, once the child is gone: what ended the child was sent to the leader too.
+
+        It may not have run since. A second signal settles it: a process ends by the first fatal one it was sent.
+        """
+        self._leader.kill()
+        self._leader.wait()
+        return self.interrupted()
+
     def suspended(self) -> bool:
         """Whether the terminal stopped the group (Ctrl-Z)."""
         try:
@@ -327,7 +336,7 @@ class _Stopper:
         """A Ctrl-C that ended the child before it was seen; its children may be deaf to it."""
         if self.reason is not None:
             return
-        by_terminal = self._screen.held and self._group.interrupted()
+        by_terminal = self._screen.held and self._group.interrupted_at_last()
         if by_terminal or self._noted:
             self.reason = _reason(self._noted.pop(0) if self._noted else None)
             self._step(sent_already=by_terminal)
