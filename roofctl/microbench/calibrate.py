@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from roofctl.errors import DeviceError, RoofctlError, ToolError
+from roofctl.errors import DeviceError, RoofctlError
 from roofctl.microbench import bench as benches
 from roofctl.microbench import identify, results
 from roofctl.microbench.bench import Bench
@@ -55,7 +55,7 @@ class Session:
             for outcome in run_level(self.bench, self.run.found.profile, level):
                 self.run = self.run.plus(outcome)
                 hear(outcome)
-        except (RoofctlError, ToolError) as error:
+        except RoofctlError as error:
             self.failures = (*self.failures, (level, error))
 
     @property
