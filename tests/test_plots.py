@@ -516,3 +516,12 @@ def test_global_settings_neither_change_nor_count(tmp_path):
         save(multi([h200()], spread(9)), tmp_path / "two.svg")
         assert dict(mpl.rcParams) == before
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+@pytest.mark.parametrize("levels", [("hbm", "l2"), ("l2", "hbm"), ("hbm", "l1", "l2")])
+def test_coinciding_points_stay_visible_in_any_order_of_levels(levels: tuple[str, ...]) -> None:
+    figure = multi([h200()], [kernel()], PlotOptions(levels=levels))
+    drawn = [line for line in figure.axes[0].get_lines() if str(line.get_gid()).startswith("point-")]
+    assert len(drawn) == len(levels)
+    sizes = [line.get_markersize() for line in drawn]
+    assert sizes == sorted(sizes, reverse=True)

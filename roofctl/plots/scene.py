@@ -10,7 +10,7 @@ from typing import Final
 from roofctl.errors import InputError
 from roofctl.plots.style import PlotOptions, level_name
 from roofctl.plots.text import elide, listing, plain
-from roofctl.roofline import Assessment, KernelPoints, Point, Roofline, assess
+from roofctl.roofline import LEVELS, Assessment, KernelPoints, Point, Roofline, assess
 
 _NAME_ROOM: Final = 160.0
 _DRAWABLE: Final = "a logarithmic axis needs a positive number"
@@ -27,7 +27,8 @@ class Scene:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        return self.options.levels
+        """The chosen levels from the SM outward, however they were asked for: markers shrink in that order."""
+        return tuple(level for level in LEVELS if level in self.options.levels)
 
     @property
     def points(self) -> list[Point]:
