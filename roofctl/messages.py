@@ -15,10 +15,6 @@ KERNEL_FAILED: Final = r"Failed to profile \"(?P<kernel>.{1,80}?)(?:\"|$)"
 DRIVER_MISMATCH: Final = r"Cuda driver is not compatible"
 DRIVER_UNLOADABLE: Final = r"failed to connect to the CUDA driver|unable to locate cuda driver library"
 APPLICATION_MISSING: Final = r"does not exist or is not an executable|application not found"
-NO_KERNELS: Final = (
-    r"No kernels were profiled|No API activities were profiled|No events/metrics were profiled|"
-    r"No profile data collected"
-)
 
 
 def permission_denied(where: str) -> str:

@@ -6,15 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from roofctl import messages
 from roofctl.errors import CounterAccessError, InputError, RoofctlError
 from roofctl.readers.tables import Scan
 
 _RECAPTURE: Final = (
     "capture with --csv and --log-file: ncu --csv --page raw --print-units base --log-file out.csv --metrics … ./app"
-)
-_PERMISSION_HINT: Final = (
-    "run as root, or load the driver with NVreg_RestrictProfilingToAdminUsers=0, or start the container with "
-    "--cap-add=SYS_ADMIN; a hosted machine may allow none of them"
 )
 _AMD_COUNTERS: Final = re.compile(
     r"^(?:SQ_|TCC_|TCP_|TA_|TD_|GRBM_|CPC_|CPF_|SPI_)\w+$|^(?:FetchSize|WriteSize|VALUInsts|SALUInsts)$"
@@ -33,7 +30,7 @@ _VERDICTS: Final[tuple[tuple[str, str, str], ...]] = (
         "print that report with: ncu --import REPORT --csv --page raw --print-units base > out.csv, or fix the run",
     ),
     (
-        r"^==ERROR== The application returned an error code \((?P<code>\d+)\)",
+        rf"^==ERROR== {messages.APPLICATION_FAILED}",
         "holds no table: ncu says the application failed with code {code} before a kernel was profiled",
         "run the application without the profiler first, then capture again",
     ),
@@ -43,7 +40,7 @@ _VERDICTS: Final[tuple[tuple[str, str, str], ...]] = (
         "use an ncu that matches the driver (compare ncu --version with nvidia-smi)",
     ),
     (
-        r"does not exist or is not an executable|application not found",
+        messages.APPLICATION_MISSING,
         "holds no table: the profiler did not find the application",
         "give its full path and check that it is executable",
     ),
@@ -93,10 +90,8 @@ def error_lines(scan: Scan) -> list[str]:
 
 def permission_error(source: str, lines: Sequence[str]) -> CounterAccessError | None:
     """The error for a capture that the driver refused, by the token both profilers print."""
-    if any("ERR_NVGPUCTRPERM" in line for line in lines):
-        return CounterAccessError(
-            f"{source}: the driver denied access to performance counters (ERR_NVGPUCTRPERM)", hint=_PERMISSION_HINT
-        )
+    if any(messages.PERMISSION_TOKEN in line for line in lines):
+        return CounterAccessError(messages.permission_denied(source), hint=messages.PERMISSION_HINT)
     return None
 
 
