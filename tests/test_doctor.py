@@ -22,6 +22,7 @@ from roofctl.doctor import (
 from roofctl.doctor.facts import CudaDevice, CudaDriver, Devices, Facts, Gpu, LockFile, Package, Permission, Program
 from roofctl.doctor.outcome import Check, fail, ok, warn
 from roofctl.errors import CounterAccessError, DeviceError, ToolError
+from roofctl.profilers import smi
 
 H200 = Gpu(
     0,
@@ -78,14 +79,14 @@ def of(what: str, found: list[Check]) -> Check:
     ],
 )
 def test_a_cell_without_an_answer_is_not_known(cell: str | None, seen: str | None) -> None:
-    assert facts.answered(cell) == seen
+    assert smi.answered(cell) == seen
 
 
 @pytest.mark.parametrize(
     ("cell", "seen"), [("345", 345e6), ("345 MHz", 345e6), ("0", 0.0), ("[N/A]", None), ("12abc", None), (1980, 1980e6)]
 )
 def test_numbers_are_never_made_of_no_answer(cell: object, seen: float | None) -> None:
-    assert facts.number(cell, 1e6) == seen
+    assert smi.number(cell, 1e6) == seen
 
 
 def test_a_jetson_row_is_a_gpu_of_which_little_is_known() -> None:
@@ -100,7 +101,7 @@ def test_a_full_row_becomes_base_units() -> None:
         "0x0000000000000001, 143771, 0, 0"
     )
 
-    (row,) = facts.smi_rows(cells, facts.SMI_FIELDS)
+    (row,) = smi.rows(cells, facts.SMI_FIELDS)
     gpu = facts.gpu_of(row, 0)
 
     assert (gpu.index, gpu.uuid, gpu.mig, gpu.ecc, gpu.clock_reasons) == (1, "GPU-1", False, True, 1)
@@ -108,7 +109,7 @@ def test_a_full_row_becomes_base_units() -> None:
 
 
 def test_lines_that_are_no_rows_are_passed_over() -> None:
-    assert facts.smi_rows("WARNING: infoROM is corrupted\n0, A\n\n", ("index", "name")) == [{"index": "0", "name": "A"}]
+    assert smi.rows("WARNING: infoROM is corrupted\n0, A\n\n", ("index", "name")) == [{"index": "0", "name": "A"}]
 
 
 @pytest.mark.parametrize(

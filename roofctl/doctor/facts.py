@@ -5,14 +5,14 @@ None means not known, never zero: boards such as Jetson answer ``[N/A]`` to most
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-_NO_ANSWER: Final = re.compile(r"^\[.*\]$|^(?:N/?A|Not Found|Not Supported|Unknown Error|None)?$", re.IGNORECASE)
+from roofctl.profilers.smi import answered, number
+
 _CAP_SYS_ADMIN: Final = 21
 _WHOLE_USER_NAMESPACE: Final = (0, 0, 2**32 - 1)
 
@@ -164,24 +164,6 @@ class Facts:
     folders: tuple[Folder, ...] = ()
     packages: tuple[Package, ...] = ()
     services: tuple[str, ...] = ()
-
-
-def answered(text: object) -> str | None:
-    """A cell of nvidia-smi, or None where it has no answer: ``[N/A]``, ``[Not Found]``, ``N/A``, empty."""
-    plain = "" if text is None else str(text).strip()
-    return None if _NO_ANSWER.match(plain) else plain
-
-
-def number(text: object, factor: float = 1.0) -> float | None:
-    """A number in a cell times ``factor``, with or without a unit behind it; None where there is none."""
-    match = re.match(r"^-?\d+(?:\.\d+)?(?=$|\s)", answered(text) or "")
-    return float(match.group()) * factor if match else None
-
-
-def smi_rows(text: str, fields: Sequence[str]) -> list[dict[str, str]]:
-    """Rows of ``nvidia-smi --format=csv,noheader,nounits``; lines with another number of cells are not rows."""
-    rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), skipinitialspace=True)]
-    return [dict(zip(fields, row, strict=True)) for row in rows if len(row) == len(fields)]
 
 
 def gpu_of(row: Mapping[str, object], position: int) -> Gpu:

@@ -19,7 +19,7 @@ from roofctl.doctor.places import folders, locks, services
 from roofctl.errors import ToolError
 from roofctl.gpus import match_device
 from roofctl.profilers import ncu as profiler
-from roofctl.profilers import process, tools
+from roofctl.profilers import process, smi, tools
 from roofctl.quantities.catalogue import PROFILERS
 
 _ANSWER_SECONDS: Final = 20.0
@@ -143,36 +143,36 @@ def ncu_chips(host: Host, ncu: f.Program) -> frozenset[str] | None:
 def devices(host: Host) -> f.Devices:
     """The GPUs by nvidia-smi; by NVML where that is absent."""
     loaded = f.kernel_driver_version(host.read("proc/driver/nvidia/version"))
-    smi = host.which("nvidia-smi")
-    found = _by_smi(host, smi) if smi else _by_nvml(host)
+    tool = host.which("nvidia-smi")
+    found = _by_smi(host, tool) if tool else _by_nvml(host)
     return replace(found, driver_version=found.driver_version or loaded)
 
 
-def _by_smi(host: Host, smi: str) -> f.Devices:
+def _by_smi(host: Host, tool: str) -> f.Devices:
     fields = list(f.SMI_FIELDS)
     while fields:
-        answer = host.ask([smi, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"])
+        answer = host.ask([tool, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"])
         refused = set(_BAD_FIELD.findall(answer.text)) & set(fields)
         if answer.returncode == 0 or not refused:
             break
         fields = [name for name in fields if name not in refused]
-    rows = f.smi_rows(answer.stdout, fields) if answer.returncode == 0 else []
+    rows = smi.rows(answer.stdout, fields) if answer.returncode == 0 else []
     if not rows:
         return f.Devices(problem=f"nvidia-smi says: {_first_line(answer.text) or 'nothing'}")
-    users = _users(host, smi)
+    users = _users(host, tool)
     gpus = [f.gpu_of(row, position) for position, row in enumerate(rows)]
     return f.Devices(
         tuple(replace(gpu, pids=users.get(gpu.uuid or "", ())) for gpu in gpus),
         "nvidia-smi",
-        f.answered(rows[0].get("driver_version")),
+        smi.answered(rows[0].get("driver_version")),
     )
 
 
-def _users(host: Host, smi: str) -> dict[str, tuple[int, ...]]:
+def _users(host: Host, tool: str) -> dict[str, tuple[int, ...]]:
     """Processes that compute, by the UUID of their GPU."""
-    answer = host.ask([smi, "--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader,nounits"])
+    answer = host.ask([tool, "--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader,nounits"])
     users: dict[str, tuple[int, ...]] = {}
-    for row in f.smi_rows(answer.stdout, ("uuid", "pid")) if answer.returncode == 0 else ():
+    for row in smi.rows(answer.stdout, ("uuid", "pid")) if answer.returncode == 0 else ():
         if row["pid"].isdigit():
             users[row["uuid"]] = (*users.get(row["uuid"], ()), int(row["pid"]))
     return users

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from roofctl.errors import ToolNotFound, ToolTimeout
-from roofctl.profilers import process
+from roofctl.profilers import process, smi
 from roofctl.quantities import catalogue
 
 _FIELDS: Final = ("name", "compute_cap", "driver_version", "clocks.max.sm", "clocks.sm", "clocks.mem")
@@ -49,7 +49,6 @@ def find_gpu(device: int | None = None, env: Mapping[str, str] | None = None) ->
     if rows is None:
         # Drivers before 2022 do not know compute_cap.
         rows = _ask([name for name in _FIELDS if name != "compute_cap"], identity)
-        rows = [[row[0], "", *row[1:]] for row in rows or ()]
     return _gpu(rows[0]) if rows else None
 
 
@@ -62,7 +61,7 @@ def _identity(device: int | None, environ: Mapping[str, str]) -> str | None:
     return None if device is None or visible else str(device)
 
 
-def _ask(fields: list[str] | tuple[str, ...], identity: str | None) -> list[list[str]] | None:
+def _ask(fields: Sequence[str], identity: str | None) -> list[dict[str, str]] | None:
     """Rows of nvidia-smi; None when it refused the question, empty when there is no GPU or no nvidia-smi."""
     select = ["-i", identity] if identity else []
     try:
@@ -74,22 +73,15 @@ def _ask(fields: list[str] | tuple[str, ...], identity: str | None) -> list[list
         return []
     if answer.returncode != 0:
         return None if "not a valid field" in answer.stdout + answer.stderr else []
-    rows = [[cell.strip() for cell in line.split(",")] for line in answer.stdout.splitlines() if line.strip()]
-    return [row for row in rows if len(row) == len(fields)]
+    return smi.rows(answer.stdout, fields)
 
 
-def _gpu(row: list[str]) -> Gpu:
-    name, capability, driver, max_sm, sm, memory = row
-    return Gpu(name, _known(capability), _known(driver), _clock(max_sm), _clock(sm), _clock(memory))
-
-
-def _known(text: str) -> str | None:
-    """nvidia-smi writes ``[N/A]`` and ``[Not Supported]``."""
-    return None if not text or text.startswith("[") or text == "N/A" else text
-
-
-def _clock(text: str) -> float | None:
-    try:
-        return float(text) * _MEGA
-    except ValueError:
-        return None
+def _gpu(row: Mapping[str, str]) -> Gpu:
+    return Gpu(
+        row["name"],
+        smi.answered(row.get("compute_cap")),
+        smi.answered(row["driver_version"]),
+        smi.number(row["clocks.max.sm"], _MEGA),
+        smi.number(row["clocks.sm"], _MEGA),
+        smi.number(row["clocks.mem"], _MEGA),
+    )
