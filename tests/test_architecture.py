@@ -20,6 +20,7 @@ BELOW: dict[str, set[str]] = {
     "__init__": set(),
     "errors": set(),
     "messages": set(),
+    "files": set(),
     "units": set(),
     "names": set(),
     "resources": {"errors"},
@@ -27,7 +28,7 @@ BELOW: dict[str, set[str]] = {
     "quantities": {"errors"},
     "known": {"units"},
     "counts": {"errors", "quantities"},
-    "readers": {"counts", "errors", "names", "quantities", "units"},
+    "readers": {"counts", "errors", "messages", "names", "quantities", "units"},
     "grouping": {"counts", "errors", "names", "quantities"},
     "gpus": {"errors", "resources", "roofline", "units"},
     "device": {"counts", "errors", "grouping", "roofline"},
@@ -37,10 +38,10 @@ BELOW: dict[str, set[str]] = {
     "report": {"analysis", "names", "roofline", "study", "units"},
     "captures": {"errors"},
     "profilers": {"__init__", "captures", "errors", "messages", "quantities"},
-    "microbench": {"__init__", "errors", "gpus", "profilers", "resources", "units"},
+    "microbench": {"__init__", "errors", "files", "gpus", "profilers", "resources", "units"},
     "doctor": {"errors", "gpus", "messages", "profilers", "quantities", "units"},
     "verify": {"captures", "counts", "device", "errors", "gpus", "grouping", "known", "names", "profilers", "quantities", "readers", "resources", "units"},
-    "plots": {"errors", "names", "roofline", "units"},
+    "plots": {"errors", "files", "names", "roofline", "units"},
 }  # fmt: skip
 EVERYTHING = {"cli", "__main__"}
 # A program of its own that a child runs: stdout is its answer, and whatever stops it is an answer too.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from roofctl.errors import InputError, RoofctlError
+from roofctl.files import whole
 from roofctl.gpus import Found, Measured, find_measured, load_measured
 from roofctl.gpus.check import MEASURED_SUFFIX
 from roofctl.gpus.store import user_profiles
@@ -120,16 +120,10 @@ def _archive(path: Path) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8", suffix=".tmp") as file:
-        temporary = Path(file.name)
-        try:
-            file.write(text)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
-    # A temporary file is private; a result is for everyone who reads the profile.
-    temporary.chmod(0o644)
-    temporary.replace(path)
+    with whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+        # A result is for everyone who reads the profile, whatever the user's mask.
+        temporary.chmod(0o644)
 
 
 def history_folder(path: Path) -> Path:

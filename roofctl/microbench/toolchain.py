@@ -20,6 +20,7 @@ from typing import Final
 import platformdirs
 
 from roofctl.errors import DeviceError, ToolError
+from roofctl.files import whole
 from roofctl.microbench import sass
 from roofctl.profilers.process import Completed, run
 from roofctl.resources import shipped
@@ -170,9 +171,8 @@ def _keep(path: Path, image: bytes) -> None:
     """Write to the cache in one step; a cache that cannot be written only costs time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(image)
-        Path(file.name).replace(path)
+        with whole(path) as temporary:
+            temporary.write_bytes(image)
     except OSError:
         return
 

@@ -6,7 +6,6 @@ setting is changed, and the same input gives the same file.
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from roofctl.errors import InputError
+from roofctl.files import whole
 from roofctl.plots import text
 from roofctl.plots.axes import LABEL_SIZE, dress, empty_crowd, set_limits, x_label
 from roofctl.plots.ceilings import draw_ceilings, label_ceilings
@@ -223,14 +223,10 @@ def check_suffix(path: Path) -> str:
 def save(figure: Figure, path: Path) -> None:
     """Write ``figure`` as PNG, SVG or PDF, by suffix. The file appears whole or not at all."""
     kind = check_suffix(path)
-    temporary = path.with_name(f".{path.stem[:40]}.{os.getpid()}{kind}")
     try:
-        with _settings():
+        with whole(path) as temporary, _settings():
             figure.savefig(temporary, format=kind[1:], dpi=figure.dpi, facecolor="white", metadata=_FORMATS[kind])
-        temporary.replace(path)
     except OSError as error:
         raise InputError(
             f"{path}: cannot write the figure: {error.strerror or error}", hint="choose another place with -o"
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
