@@ -72,7 +72,7 @@ def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
         {
             "level": "issue",
             "basis": peak.basis,
-            "warp_instructions_per_second": peak.instructions_per_second,
+            "warp_instructions_per_second": peak.per_second,
             "clock_hz": peak.clock.hz if peak.clock else None,
             "origin": peak.origin,
         }

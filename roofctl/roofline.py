@@ -1,8 +1,9 @@
 """The roofline model, pure: ceilings, points, and what follows from both.
 
-Definitions follow Ding & Williams, "An Instruction Roofline Model for GPUs" (PMBS 2019):
-performance is warp instructions per second, intensity is warp instructions per
-32-byte transaction at one memory level.
+Two models share the mathematics. The instruction roofline follows Ding & Williams, "An Instruction
+Roofline Model for GPUs" (PMBS 2019): performance is warp instructions per second, intensity is warp
+instructions per 32-byte transaction at one memory level. In the FLOP roofline performance is
+operations per second and intensity is operations per byte; each type of operation has a peak of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,29 @@ from roofctl.units import SECTOR_BYTES
 
 LEVELS: Final = ("l1", "l2", "hbm")
 LEVEL_LABELS: Final[Mapping[str, str]] = {"l1": "L1", "l2": "L2", "hbm": "HBM"}
+
+Model = Literal["instruction", "flop"]
+"""What a roofline counts: warp instructions per transaction, or operations per byte."""
+
+TRAFFIC_BYTES: Final[Mapping[Model, int]] = {"instruction": SECTOR_BYTES, "flop": 1}
+"""Bytes of one unit of traffic in each model: a transaction, or a byte."""
+
+ISSUE: Final = "issue"
+"""The work of the instruction roofline; in the FLOP roofline works are types of operations."""
+
+WORK_LABELS: Final[Mapping[str, str]] = {
+    "issue": "instructions",
+    "fp64": "FP64",
+    "fp32": "FP32",
+    "fp16": "FP16",
+    "bf16": "BF16",
+    "fp64_tc": "FP64 tensor",
+    "tf32_tc": "TF32 tensor",
+    "bf16_tc": "BF16 tensor",
+    "fp16_tc": "FP16 tensor",
+    "fp8_tc": "FP8 tensor",
+    "int8_tc": "INT8 tensor",
+}
 
 Basis = Literal["theoretical", "measured"]
 Bound = Literal["memory", "compute"]
@@ -46,96 +70,132 @@ class Bandwidth:
     def transactions_per_second(self) -> float:
         return self.bytes_per_second / SECTOR_BYTES
 
-    def at_sm_clock(self, clock: Clock) -> Bandwidth:
-        """This ceiling at another SM clock; ceilings of other clock domains stay as they are."""
-        if self.clock is None or self.clock.domain != "sm":
+    def at_clock(self, clock: Clock) -> Bandwidth:
+        """This ceiling at another clock of its own domain; clocks of other domains leave it as it is."""
+        if self.clock is None or self.clock.domain != clock.domain:
             return self
         return replace(self, bytes_per_second=self.bytes_per_second * clock.hz / self.clock.hz, clock=clock)
 
 
 @dataclass(frozen=True)
 class Peak:
-    """The rate ceiling: warp instructions per second that the schedulers can issue."""
+    """A rate ceiling: warp instructions that the schedulers can issue, or operations of one type, per second.
 
-    instructions_per_second: float
+    ``work`` is ``issue`` or a type of operation. ``power_limited``: measured while the power limit held
+    the clock down, so that a higher clock does not raise it.
+    """
+
+    per_second: float
     basis: Basis
     clock: Clock | None = None
     origin: str = ""
+    work: str = ISSUE
+    power_limited: bool = False
 
-    def at_sm_clock(self, clock: Clock) -> Peak:
-        """This ceiling at another SM clock."""
-        if self.clock is None:
+    def at_clock(self, clock: Clock) -> Peak:
+        """This ceiling at another SM clock; clocks of other domains leave it as it is."""
+        if self.clock is None or clock.domain != "sm":
             return self
         scale = clock.hz / self.clock.hz
-        return replace(self, instructions_per_second=self.instructions_per_second * scale, clock=clock)
+        if self.power_limited and scale > 1:
+            return self
+        return replace(self, per_second=self.per_second * scale, clock=clock)
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """A set of ceilings of one GPU: one instruction peak and at most one bandwidth per level.
+    """A set of ceilings of one GPU: a peak per type of work and at most one bandwidth per level.
 
-    ``absent`` says, per level, why a ceiling is not known; a missing ceiling is never 0.
+    ``absent`` says, per level or type of work, why a ceiling is not known; a missing ceiling is never 0.
+    ``peak`` is the highest of the peaks, ``others`` are the rest.
     """
 
     gpu: str
     peak: Peak
     bandwidths: tuple[Bandwidth, ...]
     absent: Mapping[str, str] = field(default_factory=dict)
+    model: Model = "instruction"
+    others: tuple[Peak, ...] = ()
 
     @property
     def basis(self) -> Basis:
         return self.peak.basis
 
+    @property
+    def peaks(self) -> tuple[Peak, ...]:
+        """Every peak, the highest first."""
+        return (self.peak, *self.others)
+
+    def peak_of(self, work: str) -> Peak | None:
+        """The peak of one type of work, or None when it is not known."""
+        return next((peak for peak in self.peaks if peak.work == work), None)
+
     def bandwidth(self, level: str) -> Bandwidth | None:
         """The ceiling of ``level``, or None when it is not known."""
         return next((b for b in self.bandwidths if b.level == level), None)
 
-    def ridge(self, level: str) -> float | None:
-        """Intensity (warp instructions per transaction) where the level's roof meets the peak."""
+    def traffic_per_second(self, level: str) -> float | None:
+        """The level's ceiling in the model's unit of traffic: transactions or bytes per second."""
         bandwidth = self.bandwidth(level)
-        if bandwidth is None:
-            return None
-        return self.peak.instructions_per_second / bandwidth.transactions_per_second
+        return bandwidth.bytes_per_second / TRAFFIC_BYTES[self.model] if bandwidth else None
 
-    def attainable(self, level: str, intensity: float) -> float | None:
-        """Warp instructions per second that the level allows at this intensity: min(peak, BW x intensity)."""
-        bandwidth = self.bandwidth(level)
-        if bandwidth is None:
-            return None
-        return min(self.peak.instructions_per_second, bandwidth.transactions_per_second * intensity)
+    def ridge(self, level: str, work: str | None = None) -> float | None:
+        """Intensity where the level's roof meets the peak of ``work`` (None: the highest peak)."""
+        traffic = self.traffic_per_second(level)
+        peak = self.peak if work is None else self.peak_of(work)
+        return None if traffic is None or peak is None else peak.per_second / traffic
 
-    def at_sm_clock(self, clock: Clock) -> Roofline:
-        """The same roofline with every ceiling of the SM clock domain scaled to ``clock``."""
+    def attainable(self, level: str, intensity: float, work: str | None = None) -> float | None:
+        """Work per second that the level allows at this intensity: min(peak, BW x intensity)."""
+        traffic = self.traffic_per_second(level)
+        peak = self.peak if work is None else self.peak_of(work)
+        return None if traffic is None or peak is None else min(peak.per_second, traffic * intensity)
+
+    def at_clock(self, clock: Clock) -> Roofline:
+        """The same roofline with every ceiling of that clock's domain scaled to it."""
         return replace(
             self,
-            peak=self.peak.at_sm_clock(clock),
-            bandwidths=tuple(b.at_sm_clock(clock) for b in self.bandwidths),
+            peak=self.peak.at_clock(clock),
+            others=tuple(peak.at_clock(clock) for peak in self.others),
+            bandwidths=tuple(b.at_clock(clock) for b in self.bandwidths),
         )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Smallest and largest value over the launches of a kernel, around the one that is drawn."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
 class Point:
     """One kernel at one level.
 
-    ``transactions`` per launch (32-byte), ``instructions_per_second`` in warp instructions,
-    ``intensity`` in warp instructions per transaction. ``caveat`` is empty when the counters
-    are the right ones, else one phrase such as "upper bound of the traffic".
+    ``traffic`` per launch in the model's unit (transactions of 32 bytes, or bytes), ``per_second`` in
+    work of the type ``work``, ``intensity`` in work per unit of traffic. ``caveat`` is empty when the
+    counters are the right ones, else one phrase such as "upper bound of the traffic".
+    ``intensities`` is the spread of the intensity over launches, where it is known.
     """
 
     level: str
-    transactions: float
+    traffic: float
     intensity: float
-    instructions_per_second: float
+    per_second: float
     caveat: str = ""
+    work: str = ISSUE
+    intensities: Spread | None = None
 
 
 @dataclass(frozen=True)
 class KernelPoints:
-    """A kernel with its points, ready to draw or to list.
+    """A kernel with its points of one type of work, ready to draw or to list.
 
     All points share one height. ``missing`` gives, per level without a point, the reason.
     ``issued_per_second`` is the rate of issued warp instructions (the predication line).
     ``note`` is shown with the kernel's name where several captures are drawn together.
+    ``rates`` is the spread of the height over launches, or None with the reason in ``no_spread``.
     """
 
     kernel: str
@@ -147,6 +207,9 @@ class KernelPoints:
     issued_per_second: float | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    work: str = ISSUE
+    rates: Spread | None = None
+    no_spread: str = ""
 
     def point(self, level: str) -> Point | None:
         """The kernel's point at ``level``, or None."""
@@ -169,18 +232,23 @@ class Assessment:
 
 def assess(point: Point, roofline: Roofline) -> Assessment | None:
     """Judge one point against its level's ceiling; None when it is not known, or allows nothing (intensity 0)."""
-    attainable = roofline.attainable(point.level, point.intensity)
-    ridge = roofline.ridge(point.level)
+    attainable = roofline.attainable(point.level, point.intensity, point.work)
+    ridge = roofline.ridge(point.level, point.work)
     if not attainable or ridge is None:
         return None
-    fraction = point.instructions_per_second / attainable
+    fraction = point.per_second / attainable
     bound: Bound = "memory" if point.intensity < ridge else "compute"
-    roof = f"the {LEVEL_LABELS.get(point.level, point.level)} roof" if bound == "memory" else "the instruction peak"
+    roof = f"the {LEVEL_LABELS.get(point.level, point.level)} roof" if bound == "memory" else peak_words(point.work)
     if fraction > ABOVE_ROOF:
         verdict = f"{fraction:.0%} of {roof}: above it, so a clock, a counter or the GPU profile does not fit"
     else:
         verdict = f"{fraction:.0%} of {roof}; {1 / fraction:.3g}x headroom" if fraction > 0 else f"0 % of {roof}"
     return Assessment(attainable, fraction, bound, verdict)
+
+
+def peak_words(work: str) -> str:
+    """``the instruction peak``, ``the FP32 peak``."""
+    return "the instruction peak" if work == ISSUE else f"the {WORK_LABELS.get(work, work)} peak"
 
 
 @dataclass(frozen=True)
@@ -201,22 +269,24 @@ def kernel_bound(
     is unknown could bind, so with one missing the answer is given only when the known
     levels already say "memory": another level could then only lower the roof further.
     """
+    peak = roofline.peak_of(kernel.work)
+    if peak is None:
+        return None
     lowest: tuple[float, str] | None = None
     unknown = False
     for level in LEVELS:
         if level in idle_levels:
             continue
         point = kernel.point(level)
-        attainable = roofline.attainable(level, point.intensity) if point else None
+        attainable = roofline.attainable(level, point.intensity, point.work) if point else None
         if attainable is None:
             unknown = True
         elif lowest is None or attainable < lowest[0]:
             lowest = (attainable, level)
     if lowest is None:
         # No traffic anywhere is compute bound; nothing known is not.
-        peak = roofline.peak.instructions_per_second
-        return None if unknown else KernelBound("compute", None, peak)
+        return None if unknown else KernelBound("compute", None, peak.per_second)
     attainable, level = lowest
-    if attainable < roofline.peak.instructions_per_second:
+    if attainable < peak.per_second:
         return KernelBound("memory", level, attainable)
     return None if unknown else KernelBound("compute", None, attainable)

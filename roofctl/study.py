@@ -178,6 +178,6 @@ def _rooflines(
             hint=f"measure them there: roofctl calibrate --profile {found.profile.name}; or use --ceilings theoretical",
         )
     real = measured_roofline(found.profile, measured)
-    real = real.at_sm_clock(clock) if clock else real
+    real = real.at_clock(clock) if clock else real
     note = Note(f"ceilings measured on {measured.gpu_name}, {measured.measured_at}")
     return ((real, theoretical) if choice == "both" else (real,)), [note]

@@ -118,7 +118,7 @@ def test_a_whole_launch() -> None:
 
 def test_points_share_one_height_and_know_their_launches() -> None:
     (kernel,) = analysed([L("k(int)"), L("k(int)", id="1")]).kernels
-    assert [(p.level, p.transactions, p.instructions_per_second) for p in kernel.points] == [
+    assert [(p.level, p.traffic, p.per_second) for p in kernel.points] == [
         ("l1", 44_000, pytest.approx(1e9)),
         ("l2", 30_000, pytest.approx(1e9)),
         ("hbm", 20_000, pytest.approx(1e9)),

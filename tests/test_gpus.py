@@ -223,7 +223,7 @@ def test_computed_rates_agree_with_the_data_sheet(path: Path) -> None:
 )
 def test_theoretical_limits(name: str, peak: float, l1: float, hbm_pin: float) -> None:
     roofline = theoretical_roofline(find_profile(name).profile)
-    assert roofline.peak.instructions_per_second == pytest.approx(peak, rel=1e-9)
+    assert roofline.peak.per_second == pytest.approx(peak, rel=1e-9)
     assert roofline.bandwidth("l1").bytes_per_second == pytest.approx(l1, rel=1e-9)
     assert roofline.bandwidth("hbm").bytes_per_second == pytest.approx(hbm_pin, rel=1e-9)
 
@@ -551,8 +551,8 @@ def test_origins_are_short_and_clocks_are_stated() -> None:
 def test_another_sm_clock_scales_only_the_sm_domain(name: str) -> None:
     profile = find_profile(name).profile
     clock = Clock(1.2e9, "sm", "captured")
-    direct, scaled = theoretical_roofline(profile, clock), theoretical_roofline(profile).at_sm_clock(clock)
-    assert direct.peak.instructions_per_second == pytest.approx(scaled.peak.instructions_per_second)
+    direct, scaled = theoretical_roofline(profile, clock), theoretical_roofline(profile).at_clock(clock)
+    assert direct.peak.per_second == pytest.approx(scaled.peak.per_second)
     assert "at 1.2 GHz" in direct.peak.origin
     for level in ("l1", "l2", "hbm"):
         ours, theirs = direct.bandwidth(level), scaled.bandwidth(level)
@@ -601,7 +601,7 @@ def test_measured_roofline(local: Path) -> None:
     assert isinstance(measured, Measured)
     roofline = measured_roofline(found.profile, measured)
     assert roofline.basis == "measured"
-    assert roofline.peak.instructions_per_second == 3.9e10
+    assert roofline.peak.per_second == 3.9e10
     assert roofline.peak.clock == Clock(9.9e8, "sm", "while measured")
     assert roofline.bandwidth("hbm").bytes_per_second == 3.5e11
     assert roofline.bandwidth("hbm").clock.domain == "memory"

@@ -45,7 +45,7 @@ def spread(count, seed=1, levels=("l1", "l2", "hbm"), twins=True):
             wobble = 1.0 if i % 7 == 0 else 10 ** rng.uniform(-0.03, 0.03)
             points = tuple(
                 replace(
-                    p, intensity=p.intensity * wobble, instructions_per_second=p.instructions_per_second * wobble**0.5
+                    p, intensity=p.intensity * wobble, per_second=p.per_second * wobble**0.5
                 )
                 for p in before.points
             )
@@ -182,7 +182,7 @@ def test_limits_hold_far_points_and_the_roof_above_them(intensity):
     (left, right), (bottom, top) = figure.axes[0].get_xlim(), figure.axes[0].get_ylim()
     assert left < min(intensity, 1.0)
     assert right > max(intensity, HBM_RIDGE)
-    assert bottom < point.instructions_per_second / 1e9
+    assert bottom < point.per_second / 1e9
     assert top > 1045.44
     (peak,) = lines(figure, "peak")
     assert peak.get_xdata()[1] == pytest.approx(right)

@@ -40,15 +40,15 @@ def test_an_unknown_level_is_none_not_zero() -> None:
 
 
 def test_another_sm_clock_scales_only_what_follows_it() -> None:
-    half = ROOF.at_sm_clock(Clock(0.5e9, "sm", "as captured"))
-    assert half.peak.instructions_per_second == 200e9
+    half = ROOF.at_clock(Clock(0.5e9, "sm", "as captured"))
+    assert half.peak.per_second == 200e9
     assert [b.bytes_per_second for b in half.bandwidths] == [32 * 200e9, 32 * 200e9, 32 * 50e9]
     assert half.peak.clock == Clock(0.5e9, "sm", "as captured")
 
 
 def test_a_ceiling_without_a_clock_is_not_scaled() -> None:
     peak = Peak(1e9, "measured")
-    assert peak.at_sm_clock(SM) is peak
+    assert peak.at_clock(SM) is peak
 
 
 @pytest.mark.parametrize(

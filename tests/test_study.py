@@ -58,7 +58,7 @@ def test_the_captures_own_name_chooses_the_profile(tmp_path: Path) -> None:
     (roofline,) = answer.rooflines
     assert roofline.basis == "theoretical"
     # the capture ran at 1.5 GHz: ceilings of the SM clock follow, the others stay
-    assert roofline.peak.instructions_per_second == 132 * 4 * 1.5e9
+    assert roofline.peak.per_second == 132 * 4 * 1.5e9
     assert roofline.peak.clock is not None
     assert roofline.peak.clock.origin == "as captured"
     bandwidths = {b.level: b.bytes_per_second for b in roofline.bandwidths}
@@ -72,7 +72,7 @@ def test_the_captures_own_name_chooses_the_profile(tmp_path: Path) -> None:
 def test_the_boost_clock_stands_in_for_an_unknown_one(tmp_path: Path) -> None:
     answer = asked(raw(tmp_path, **{CLOCK: ""}), ceilings="theoretical")
     assert answer.clock is None
-    assert answer.rooflines[0].peak.instructions_per_second == 132 * 4 * 1.98e9
+    assert answer.rooflines[0].peak.per_second == 132 * 4 * 1.98e9
 
 
 @pytest.mark.parametrize(

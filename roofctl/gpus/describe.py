@@ -48,7 +48,7 @@ def roofline_data(roofline: Roofline) -> dict[str, Any]:
     peak = roofline.peak
     return {
         "peak": {
-            "warp_instructions_per_second": peak.instructions_per_second,
+            "warp_instructions_per_second": peak.per_second,
             "basis": peak.basis,
             "clock": _clock(peak.clock),
             "origin": peak.origin,

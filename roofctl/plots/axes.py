@@ -26,9 +26,9 @@ _MOST_TICKS: Final = 9
 def set_limits(ax: Axes, scene: Scene, heights: Sequence[float] = ()) -> None:
     """Limits with room around points, ridges and roofs together; ``heights`` are other rates that are drawn."""
     ridges = [r for roofline in scene.rooflines for r in map(roofline.ridge, scene.levels) if r is not None] or [1.0]
-    peaks = [r.peak.instructions_per_second / GIGA for r in scene.rooflines]
+    peaks = [r.peak.per_second / GIGA for r in scene.rooflines]
     intensities = [p.intensity for p in scene.points]
-    rates = [*(p.instructions_per_second / GIGA for p in scene.points), *(h / GIGA for h in heights)]
+    rates = [*(p.per_second / GIGA for p in scene.points), *(h / GIGA for h in heights)]
     # The slope below the leftmost ridge carries the labels, so it gets most of two decades.
     left = min([min(ridges) / 60, *(i / 4 for i in intensities)])
     right = max([max(ridges) * 16, *(i * 5 for i in intensities)])

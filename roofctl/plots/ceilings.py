@@ -42,7 +42,7 @@ def draw_ceilings(ax: Axes, scene: Scene, *, colored: bool) -> None:
     """A slope per level up to its ridge, and the peak from the leftmost ridge to the right edge."""
     left, right = ax.get_xlim()
     for roofline, stroke in strokes(scene):
-        peak = roofline.peak.instructions_per_second / GIGA
+        peak = roofline.peak.per_second / GIGA
         leftmost = right
         for level in scene.levels:
             ridge, start = roofline.ridge(level), roofline.attainable(level, left)
@@ -88,7 +88,7 @@ def rate_text(value: float) -> str:
 
 def peak_label(scene: Scene) -> str:
     """``Peak 1045.4 GIPS``, with two rooflines ``Peak 965.2 of 1045.4 GIPS``."""
-    values = [rate_text(r.peak.instructions_per_second / GIGA) for r in scene.rooflines]
+    values = [rate_text(r.peak.per_second / GIGA) for r in scene.rooflines]
     return f"Peak {' of '.join(values)} GIPS"
 
 
@@ -120,7 +120,7 @@ def label_ceilings(ax: Axes, scene: Scene, crowd: Crowd, *, colored: bool) -> No
 
 def _label_peak(ax: Axes, scene: Scene, crowd: Crowd) -> None:
     label = peak_label(scene)
-    top = max(r.peak.instructions_per_second for r in scene.rooflines) / GIGA
+    top = max(r.peak.per_second for r in scene.rooflines) / GIGA
     ridges = [r for roofline in scene.rooflines for r in map(roofline.ridge, scene.levels) if r is not None]
     left, right = ax.get_xlim()
     start, end = to_points(ax, min(ridges, default=left), top), to_points(ax, right, top)
@@ -133,7 +133,7 @@ def _label_slope(ax: Axes, level: str, labels: list[str], scene: Scene, crowd: C
         key=lambda r: r.bandwidth(level).bytes_per_second,  # type: ignore[union-attr]
     )
     ridge = uppermost.ridge(level) or 1.0
-    peak = uppermost.peak.instructions_per_second / GIGA
+    peak = uppermost.peak.per_second / GIGA
     left = max(ax.get_xlim()[0], ax.get_ylim()[0] * ridge / peak)  # where the line enters the picture
     start, end = to_points(ax, left, peak * left / ridge), to_points(ax, ridge, peak)
     tries = [(label, _best_stretch(start, end, label, crowd)) for label in labels]

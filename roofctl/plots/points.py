@@ -46,7 +46,7 @@ def handle(**look: object) -> Line2D:
 
 def _mark(ax: Axes, point: Point, look: LevelLook, edge: str, scene: Scene) -> None:
     """One marker: hollow when its traffic is not exact, ringed when it is above its roof."""
-    x, y = point.intensity, point.instructions_per_second / GIGA
+    x, y = point.intensity, point.per_second / GIGA
     hollow = bool(point.caveat)
     ax.plot(
         [x],
@@ -110,12 +110,12 @@ def draw_hierarchical(ax: Axes, scene: Scene) -> list[Entry]:
     kernel, points = scene.kernels[0], scene.points
     if not points:
         return remarks(scene)
-    height = points[0].instructions_per_second / GIGA
+    height = points[0].per_second / GIGA
     left, right = min(p.intensity for p in points), max(p.intensity for p in points)
     ax.plot([left, right], [height, height], color=INK, linewidth=0.8, gid="join", zorder=3)
     entries: list[Entry] = []
     issued = kernel.issued_per_second
-    if issued is not None and issued > points[0].instructions_per_second * _PREDICATED_FROM:
+    if issued is not None and issued > points[0].per_second * _PREDICATED_FROM:
         margin = 1.5
         ends, rate = [left / margin, right * margin], issued / GIGA
         ax.plot(ends, [rate, rate], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
@@ -181,7 +181,7 @@ def draw_multi(ax: Axes, scene: Scene, *, numbered: bool) -> list[Entry]:
         points = scene.points_of(kernel)
         color = style.color or (None if numbered else KERNEL_COLORS[index % len(KERNEL_COLORS)])
         if len(points) > 1 and not numbered:
-            height = points[0].instructions_per_second / GIGA
+            height = points[0].per_second / GIGA
             ends = [min(p.intensity for p in points), max(p.intensity for p in points)]
             ax.plot(ends, [height, height], color=color or FAINT, linewidth=0.7, alpha=0.6, gid="join", zorder=3)
         for point in points:
@@ -258,7 +258,7 @@ def add_markers(ax: Axes, scene: Scene, crowd: Crowd) -> None:
 
 
 def _spot(ax: Axes, point: Point) -> Spot:
-    return to_points(ax, point.intensity, point.instructions_per_second / GIGA)
+    return to_points(ax, point.intensity, point.per_second / GIGA)
 
 
 def _tag(ax: Axes, point: Point, lines: Sequence[str], size: float, clear: float) -> Tag:

@@ -75,7 +75,7 @@ def positive(value: float) -> bool:
 
 
 def _usable_roofline(roofline: Roofline) -> Roofline:
-    peak = roofline.peak.instructions_per_second
+    peak = roofline.peak.per_second
     if not positive(peak):
         raise InputError(f"{roofline.gpu}: an instruction peak of {peak:g} per second cannot be drawn")
     bad = {b.level: f"seen {b.bytes_per_second:g} B/s" for b in roofline.bandwidths if not positive(b.bytes_per_second)}
@@ -85,9 +85,9 @@ def _usable_roofline(roofline: Roofline) -> Roofline:
 
 def _usable_kernel(kernel: KernelPoints) -> KernelPoints:
     bad = {
-        p.level: f"intensity {p.intensity:g}, {p.instructions_per_second:g} instructions/s: {_DRAWABLE}"
+        p.level: f"intensity {p.intensity:g}, {p.per_second:g} instructions/s: {_DRAWABLE}"
         for p in kernel.points
-        if not (positive(p.intensity) and positive(p.instructions_per_second))
+        if not (positive(p.intensity) and positive(p.per_second))
     }
     kept = tuple(p for p in kernel.points if p.level not in bad)
     issued = kernel.issued_per_second if positive(kernel.issued_per_second or 0.0) else None
