@@ -86,6 +86,16 @@ def captured_clock(captures: Sequence[Kernels], max_hz: float | None) -> tuple[C
     return None, None
 
 
+def median_clock_hz(captures: Sequence[Kernels], quantity: str) -> float | None:
+    """Median over kernels of at least 40 µs of a clock such as ``l2_clock_hz``; None when none of them has it."""
+    found: list[float] = []
+    for capture in captures:
+        if capture.has(quantity) and capture.has("seconds"):
+            long_enough = (capture.frame["seconds"] >= LONG_LAUNCH_SECONDS).fillna(value=False)
+            found += [float(hz) for hz in capture.frame.loc[long_enough, quantity].dropna()]
+    return float(pd.Series(found).median()) if found else None
+
+
 def one_device(device: Device) -> None:
     """Raise InputError when the inputs come from different GPUs: one roofline cannot serve both."""
     for what, values in (("GPUs", device.names), ("compute capabilities", device.compute_capabilities)):

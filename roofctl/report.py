@@ -7,11 +7,11 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from roofctl.analysis import COLUMNS, file_names
+from roofctl.analysis import Analysis, file_names
 from roofctl.names import elide, some
-from roofctl.roofline import LEVEL_LABELS, LEVELS, Roofline
+from roofctl.roofline import ISSUE, LEVEL_LABELS, LEVELS, WORK_LABELS, Model, Roofline
 from roofctl.study import Study
-from roofctl.units import duration, significant
+from roofctl.units import duration, prefixed, significant
 
 SCHEMA: Final = 1
 
@@ -23,12 +23,22 @@ _NO_SPREAD: Final = {
 _NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
 
-HEADINGS: Final = (
-    *(">#", "kernel", ">launches", ">time", ">share", ">GIPS"),
+_LEVEL_HEADINGS: Final = (
     *(f">{LEVEL_LABELS[level]} int." for level in LEVELS),
     *(f">{LEVEL_LABELS[level]} % roof" for level in LEVELS),
-    "bound",
 )
+HEADINGS: Final[Mapping[Model, tuple[str, ...]]] = {
+    "instruction": (
+        *(">#", "kernel", ">launches", ">time", ">share", ">GIPS", ">lost"),
+        *_LEVEL_HEADINGS,
+        "bound",
+    ),
+    "flop": (
+        *(">#", "kernel", "type", ">launches", ">time", ">share", ">rate", ">% peak"),
+        *_LEVEL_HEADINGS,
+        "bound",
+    ),
+}
 
 
 def document(study: Study) -> dict[str, Any]:
@@ -39,6 +49,7 @@ def document(study: Study) -> dict[str, Any]:
     profile, clock = study.profile, study.clock
     return {
         "schema": SCHEMA,
+        "model": study.analysis.model,
         "source": list(study.sources),
         "gpu": {
             "name": next(iter(study.device.names), None),
@@ -67,15 +78,16 @@ def _reasons(study: Study) -> list[str]:
 
 def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
     """One entry per ceiling: level (``issue`` for the instruction peak), rate, clock, origin, ridge."""
-    peak = roofline.peak
+    rate = "warp_instructions_per_second" if roofline.model == "instruction" else "flops_per_second"
     rows: list[dict[str, Any]] = [
         {
-            "level": "issue",
+            "level": peak.work,
             "basis": peak.basis,
-            "warp_instructions_per_second": peak.per_second,
+            rate: peak.per_second,
             "clock_hz": peak.clock.hz if peak.clock else None,
             "origin": peak.origin,
         }
+        for peak in roofline.peaks
     ]
     rows += [
         {
@@ -83,7 +95,7 @@ def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
             "basis": bandwidth.basis,
             "bytes_per_second": bandwidth.bytes_per_second,
             "transactions_per_second": bandwidth.transactions_per_second,
-            "ridge_intensity": roofline.ridge(bandwidth.level),
+            **_ridges(roofline, bandwidth.level),
             "clock_hz": bandwidth.clock.hz if bandwidth.clock else None,
             "origin": bandwidth.origin,
         }
@@ -93,23 +105,34 @@ def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
     return rows
 
 
-def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV with the names of ``COLUMNS``; unknown values are empty cells."""
+def _ridges(roofline: Roofline, level: str) -> dict[str, Any]:
+    """The intensity where the level's roof meets the peak, of the FLOP model one per type of operation."""
+    if roofline.model == "instruction":
+        return {"ridge_intensity": roofline.ridge(level)}
+    return {"ridge_intensities": {peak.work: roofline.ridge(level, peak.work) for peak in roofline.peaks}}
+
+
+def to_csv(analysis: Analysis) -> str:
+    """Rows as CSV by ``analysis.columns``; unknown values are empty cells, advice is joined by `` | ``."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(buffer, analysis.columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in analysis.rows:
+        advice = row["advice"]
+        writer.writerow({**row, "advice": " | ".join(entry["text"] for entry in advice) if advice else None})
     return buffer.getvalue()
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+def table(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
     """Headings and cells for people; a source column where the rows come from several captures.
 
     ``#`` is the number that the kernel has in a picture of the same selection.
     """
+    rows, known = analysis.rows, HEADINGS[analysis.model]
     several = len({row["source"] for row in rows}) > 1
-    headings = [*HEADINGS, "source"] if several else list(HEADINGS)
-    body = [[str(number), *_cells(row)] for number, row in enumerate(rows, 1)]
+    headings = [*known, "source"] if several else list(known)
+    cells_of = _flop_cells if analysis.model == "flop" else _cells
+    body = [[str(number), *cells_of(row)] for number, row in enumerate(rows, 1)]
     return headings, [
         [*cells, file_names(row["source"])] for cells, row in zip(body, rows, strict=True)
     ] if several else body
@@ -128,22 +151,45 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         _or_unknown(row["seconds"], duration),
         _or_unknown(row["time_share"], _percent),
         _or_unknown(row["gips"], significant),
-        *(_or_unknown(row[f"{level}_intensity"], significant) for level in LEVELS),
-        *(_or_unknown(row[f"{level}_of_roof"], _percent) for level in LEVELS),
+        _or_unknown(row["lost_fraction"], _percent),
+        *_level_cells(row),
         bound_words(row),
     ]
 
 
+def _flop_cells(row: Mapping[str, Any]) -> list[str]:
+    work = row["precision"]
+    unit = "OP/s" if work == "int8_tc" else "FLOP/s"
+    return [
+        elide(row["short_name"], _NAME_WIDTH),
+        WORK_LABELS[work] if work else _UNKNOWN,
+        f"{row['launches']:,}",
+        _or_unknown(row["seconds"], duration),
+        _or_unknown(row["time_share"], _percent),
+        _or_unknown(row["flops_per_second"], lambda rate: prefixed(rate, unit)),
+        _or_unknown(row["of_peak"], _percent),
+        *_level_cells(row),
+        bound_words(row),
+    ]
+
+
+def _level_cells(row: Mapping[str, Any]) -> list[str]:
+    return [
+        *(_or_unknown(row[f"{level}_intensity"], significant) for level in LEVELS),
+        *(_or_unknown(row[f"{level}_of_roof"], _percent) for level in LEVELS),
+    ]
+
+
 def bound_words(row: Mapping[str, Any]) -> str:
-    """``HBM`` for a kernel bound by that level's bandwidth, ``instructions`` for one bound by issue."""
+    """``HBM`` for a kernel bound by that level's bandwidth, ``instructions`` or ``FP32`` for one bound by a peak."""
     if row["bound"] == "memory":
         return LEVEL_LABELS[row["bound_level"]]
-    return "instructions" if row["bound"] == "compute" else _UNKNOWN
+    return WORK_LABELS[row.get("precision") or ISSUE] if row["bound"] == "compute" else _UNKNOWN
 
 
-def to_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+def to_markdown(analysis: Analysis) -> str:
     """The table for people as Markdown, names in code spans."""
-    headings, body = table(rows)
+    headings, body = table(analysis)
     titles = [title.removeprefix(">") for title in headings]
     lines = [titles, ["---:" if title.startswith(">") else "---" for title in headings]]
     for number, name, *rest in body:

@@ -8,7 +8,7 @@ operations per second and intensity is operations per byte; each type of operati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -45,6 +45,10 @@ Bound = Literal["memory", "compute"]
 
 ABOVE_ROOF: Final = 1.03
 """A point this far above its ceiling is reported: counters and clocks are good to about 3 %."""
+
+
+BOOST: Final = "boost"
+"""Origin of a clock that is the GPU's boost clock."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,11 @@ class Roofline:
         traffic = self.traffic_per_second(level)
         peak = self.peak if work is None else self.peak_of(work)
         return None if traffic is None or peak is None else min(peak.per_second, traffic * intensity)
+
+    def only(self, works: Sequence[str]) -> Roofline:
+        """The same roofline with the peaks of these types of work; with all of them where it has none of these."""
+        kept = [peak for peak in self.peaks if peak.work in works]
+        return replace(self, peak=kept[0], others=tuple(kept[1:])) if kept else self
 
     def at_clock(self, clock: Clock) -> Roofline:
         """The same roofline with every ceiling of that clock's domain scaled to it."""

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Literal
 
 from roofctl import inputs
-from roofctl.analysis import Analysis, Instructions, Selection, analyse
+from roofctl.analysis import Analysis, Instructions, Selection, Wanted, analyse
+from roofctl.clocks import ClockChoice, Clocks, choose_clocks
 from roofctl.counts import Note, complete, evaluate
-from roofctl.device import Device, captured_clock, describe_device, one_device
+from roofctl.device import Device, describe_device, one_device
 from roofctl.errors import InputError
 from roofctl.gpus import (
+    COMPUTE_PRECISIONS,
     Found,
     GpuProfile,
     find_measured,
     find_profile,
+    flop_roofline,
     match_device,
     measured_roofline,
     theoretical_roofline,
@@ -24,7 +27,7 @@ from roofctl.gpus import (
 from roofctl.grouping import Group, group_captures
 from roofctl.quantities import catalogue
 from roofctl.readers.numbers import Mark
-from roofctl.roofline import Clock, Roofline
+from roofctl.roofline import Clock, Model, Roofline
 
 CeilingChoice = Literal["theoretical", "measured", "both"]
 
@@ -34,6 +37,7 @@ class Request:
     """What a user asks for.
 
     No input means the newest capture. ``ceilings`` None means measured ones where they exist, else theoretical.
+    ``clock`` None means the clock of the capture where it holds one, else the boost clock.
     """
 
     inputs: tuple[Path, ...]
@@ -43,6 +47,9 @@ class Request:
     instructions: Instructions = "thread"
     mark: Mark | None = None
     selection: Selection = field(default_factory=Selection)
+    model: Model = "instruction"
+    precisions: tuple[str, ...] = ()
+    clock: ClockChoice | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,8 @@ class Study:
     """The answer: rows and points, the rooflines (the one that judges first), and everything worth saying.
 
     ``profile`` and ``rooflines`` are empty when the GPU is not known; ``question`` then says
-    what to answer. ``clock`` is the SM clock of the capture, None when it holds none.
+    what to answer. ``clock`` is the SM clock of the ceilings that scale with it, None when it is each ceiling's own;
+    ``clocks`` are those that the capture held.
     ``sources`` are the inputs as the user knows them.
     """
 
@@ -62,6 +70,7 @@ class Study:
     clock: Clock | None
     notes: tuple[Note, ...]
     question: InputError | None = None
+    clocks: Clocks = field(default_factory=Clocks)
 
 
 def study(request: Request) -> Study:
@@ -76,23 +85,24 @@ def study(request: Request) -> Study:
     profile = found.profile if found else None
     chip = profile.chip if profile else catalogue().chip_of(next(iter(device.compute_capabilities), None))
     captures = group_captures([evaluate(part, chip) for part in complete(parts)], request.group)
-    clock, remark = captured_clock(captures, device.max_sm_clock_hz)
-    notes += [remark] if remark else []
+    clocks, said = choose_clocks(captures, device, profile, request.clock)
+    notes += said
     rooflines: tuple[Roofline, ...] = ()
     if found:
-        rooflines, said = _rooflines(found, request.ceilings, clock)
+        rooflines, said = _rooflines(found, request, clocks)
         notes += said
-    elif request.ceilings:
+    elif request.ceilings or request.clock:
         raise question or InputError("the GPU is not known", hint="name it with --profile")
     analysis = analyse(
         captures,
         rooflines[0] if rooflines else None,
-        instructions=request.instructions,
+        wanted=Wanted(request.model, request.instructions, request.precisions),
         chip=catalogue().chips.get(chip or ""),
         selection=request.selection,
     )
     labels = tuple(source.label for source in sources)
-    return Study(labels, analysis, device, profile, rooflines, clock, (*notes, *analysis.notes), question)
+    everything = (*notes, *analysis.notes)
+    return Study(labels, analysis, device, profile, rooflines, clocks.sm, everything, question, clocks)
 
 
 def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError | None, list[Note]]:
@@ -162,11 +172,12 @@ def _question(device_name: str | None, capability: str | None, candidates: Seque
     return InputError(f"the capture {seen}: which ceilings?", hint=hint)
 
 
-def _rooflines(
-    found: Found, choice: CeilingChoice | None, clock: Clock | None
-) -> tuple[tuple[Roofline, ...], list[Note]]:
+def _rooflines(found: Found, request: Request, clocks: Clocks) -> tuple[tuple[Roofline, ...], list[Note]]:
     """Rooflines in the order in which they are used: measured ones judge where they exist and are wanted."""
-    theoretical = theoretical_roofline(found.profile, clock)
+    choice = request.ceilings
+    theoretical = _at(theoretical_roofline(found.profile, clocks.sm), clocks)
+    if request.model == "flop" and choice != "measured":
+        theoretical = flop_roofline(found.profile, theoretical, None, clocks.sm)
     if choice == "theoretical":
         return (theoretical,), []
     measured = find_measured(found)
@@ -178,6 +189,17 @@ def _rooflines(
             hint=f"measure them there: roofctl calibrate --profile {found.profile.name}; or use --ceilings theoretical",
         )
     real = measured_roofline(found.profile, measured)
-    real = real.at_clock(clock) if clock else real
+    if request.model == "flop":
+        if choice is None and not any(work in measured.ceilings for work in COMPUTE_PRECISIONS):
+            return (theoretical,), [Note("no floating-point peak was measured on this GPU: ceilings are theoretical")]
+        real = flop_roofline(found.profile, real, measured, None)
+    real = _at(real, clocks)
     note = Note(f"ceilings measured on {measured.gpu_name}, {measured.measured_at}")
     return ((real, theoretical) if choice == "both" else (real,)), [note]
+
+
+def _at(roofline: Roofline, clocks: Clocks) -> Roofline:
+    """The roofline with each ceiling at the clock of its own domain, where that is known."""
+    for clock in (clocks.sm, clocks.l2, clocks.memory):
+        roofline = roofline.at_clock(clock) if clock else roofline
+    return roofline

@@ -26,7 +26,7 @@ from shapes import (
     parts,
 )
 
-from roofctl.analysis import COLUMNS, Analysis, Instructions, Selection, analyse, whole
+from roofctl.analysis import COLUMNS, Analysis, Instructions, Selection, Wanted, analyse, whole
 from roofctl.counts import evaluate
 from roofctl.errors import InputError
 from roofctl.grouping import Group, group_captures
@@ -57,7 +57,9 @@ def analysed(
     read = [part for i, each in enumerate(files) for part in parts(ncu_raw(each), source=f"runs/{'abc'[i]}.csv")]
     captures = group_captures([evaluate(part, chip) for part in read], group)
     known = catalogue().chips.get(chip or "")
-    return analyse(captures, roofline, instructions=instructions, chip=known, selection=Selection(**selection))
+    return analyse(
+        captures, roofline, wanted=Wanted(instructions=instructions), chip=known, selection=Selection(**selection)
+    )
 
 
 def row(counters: Mapping[str, object], **options: Any) -> Mapping[str, Any]:
@@ -112,6 +114,13 @@ def test_a_whole_launch() -> None:
         "seconds_median": pytest.approx(1e-4),
         "seconds_min": pytest.approx(1e-4),
         "seconds_max": pytest.approx(1e-4),
+        "issued_gips": pytest.approx(1.1),
+        "issued_of_peak": pytest.approx(1.1 / 8),
+        "thread_efficiency": pytest.approx(1 / 1.1),
+        "lost_fraction": pytest.approx(1 - 1 / 1.1),
+        "predicated_on_fraction": None,
+        "verdict": None,
+        "advice": None,
     }
     assert dict(found) == expected
 

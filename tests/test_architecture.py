@@ -33,8 +33,9 @@ BELOW: dict[str, set[str]] = {
     "gpus": {"errors", "resources", "roofline", "units"},
     "device": {"counts", "errors", "grouping", "roofline"},
     "analysis": {"counts", "errors", "grouping", "names", "quantities", "roofline", "units"},
+    "clocks": {"counts", "device", "errors", "gpus", "grouping", "roofline", "units"},
     "inputs": {"captures", "counts", "errors", "names", "readers"},
-    "study": {"analysis", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline"},
+    "study": {"analysis", "clocks", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline"},
     "report": {"analysis", "names", "roofline", "study", "units"},
     "captures": {"errors"},
     "profilers": {"__init__", "captures", "errors", "messages", "quantities"},
@@ -49,7 +50,7 @@ SCRIPTS = {Path("doctor/ask.py")}
 
 # Who may import a heavy or dangerous library; a name is a room, or a module in it.
 OWNERS: dict[str, set[str]] = {
-    "pandas": {"counts", "grouping", "device", "analysis", "readers/launches"},
+    "pandas": {"counts", "grouping", "device", "analysis/facts", "readers/launches"},
     "pyarrow": {"readers/launches"},
     "matplotlib": {"plots"},
     "plotly": {"plots"},

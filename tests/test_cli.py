@@ -55,7 +55,7 @@ def test_the_table(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     lines = out.splitlines()
     assert lines[0].split()[:3] == ["#", "kernel", "launches"]
     assert [line.split()[1] for line in lines[1:]] == ["copy", "triad"]
-    assert "ceilings: h200, measured, SM clock 1.500 GHz (as captured)" in err
+    assert "ceilings: h200, measured, SM 1.500 GHz as captured" in err
     assert "note: ceilings measured on NVIDIA H200, " in err
     assert "note: no HBM point" in err
     assert "belong to no table" not in err

@@ -55,6 +55,13 @@ STABLE = [
     "grid",
     "block",
     "source",
+    "issued_gips",
+    "issued_of_peak",
+    "thread_efficiency",
+    "lost_fraction",
+    "predicated_on_fraction",
+    "verdict",
+    "advice",
 ]
 
 
@@ -69,7 +76,7 @@ def test_names_of_a_row_are_stable() -> None:
 
 def test_the_document(tmp_path: Path) -> None:
     found = document(answer(tmp_path))
-    assert list(found) == ["schema", "source", "gpu", "ceilings", "notes", "kernels"]
+    assert list(found) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels"]
     assert found["schema"] == 1
     assert [Path(source).name for source in found["source"]] == ["a.csv"]
     assert found["gpu"] == {
@@ -135,38 +142,41 @@ def test_whole_counts_are_whole_in_json(tmp_path: Path) -> None:
 
 
 def test_csv_says_what_json_says(tmp_path: Path) -> None:
-    rows = answer(tmp_path).analysis.rows
-    read = list(csv.DictReader(io.StringIO(to_csv(rows))))
+    analysis = answer(tmp_path).analysis
+    read = list(csv.DictReader(io.StringIO(to_csv(analysis))))
     assert [list(row) for row in read] == [STABLE, STABLE]
-    for made, row in zip(read, rows, strict=True):
-        assert made == {name: "" if value is None else str(value) for name, value in row.items()}
+    for made, row in zip(read, analysis.rows, strict=True):
+        advice = " | ".join(entry["text"] for entry in row["advice"] or ())
+        given = {**row, "advice": advice}
+        assert made == {name: "" if value is None else str(value) for name, value in given.items()}
 
 
 def test_csv_quotes_names_with_commas_and_quotes(tmp_path: Path) -> None:
     name = 'void f<"x, y">(int, char)'
-    (row,) = csv.DictReader(io.StringIO(to_csv(answer(tmp_path, L(name)).analysis.rows)))
+    (row,) = csv.DictReader(io.StringIO(to_csv(answer(tmp_path, L(name)).analysis)))
     assert row["kernel"] == name
 
 
 def test_markdown_is_a_table_whatever_the_names_hold(tmp_path: Path) -> None:
-    text = to_markdown(answer(tmp_path, L("void f<1|2>(a)"), L("void f<3|`4`>(a)", id="1")).analysis.rows)
+    text = to_markdown(answer(tmp_path, L("void f<1|2>(a)"), L("void f<3|`4`>(a)", id="1")).analysis)
     lines = text.splitlines()
     assert len(lines) == 4
-    assert {line.replace("\\|", "").count("|") for line in lines} == {len(HEADINGS) + 1}
+    assert {line.replace("\\|", "").count("|") for line in lines} == {len(HEADINGS["instruction"]) + 1}
     assert "`f<1\\|2>`" in lines[2]
     assert "`f<3\\| 4 >`" in lines[3]
     assert set(lines[1]) <= set("| -:")
 
 
 def test_cells_for_people(tmp_path: Path) -> None:
-    headings, body = table(answer(tmp_path).analysis.rows)
-    assert headings == list(HEADINGS)
+    headings, body = table(answer(tmp_path).analysis)
+    assert headings == list(HEADINGS["instruction"])
     rows = {cells[1]: cells for cells in body}
     assert rows["k"][2:] == [
         "1",
         "100.0 µs",
         "50.0 %",
         "1.000",
+        "9.1 %",
         "2.273",
         "3.333",
         "5.000",
@@ -175,12 +185,25 @@ def test_cells_for_people(tmp_path: Path) -> None:
         "0.1 %",
         "HBM",
     ]
-    assert rows["f"][2:] == ["1", "100.0 µs", "50.0 %", "1.000", "2.273", "3.333", "–", "0.1 %", "0.1 %", "–", "–"]
+    assert rows["f"][2:] == [
+        "1",
+        "100.0 µs",
+        "50.0 %",
+        "1.000",
+        "9.1 %",
+        "2.273",
+        "3.333",
+        "–",
+        "0.1 %",
+        "0.1 %",
+        "–",
+        "–",
+    ]
 
 
 def test_several_captures_have_a_source_column(tmp_path: Path) -> None:
     paths = write(tmp_path, a=ncu_raw([L("k(int)")]), b=ncu_raw([L("k(int)")]))
-    headings, body = table(study(Request(inputs=tuple(paths))).analysis.rows)
+    headings, body = table(study(Request(inputs=tuple(paths))).analysis)
     assert headings[-1] == "source"
     assert [cells[-1] for cells in body] == ["a.csv", "b.csv"]
 

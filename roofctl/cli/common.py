@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from roofctl.counts import Note
     from roofctl.study import Request
 
+# Spelled out: importing them from their room would load what --help must not.
+PRECISIONS = ("fp64", "fp32", "fp16", "fp64_tc", "tf32_tc", "bf16_tc", "fp16_tc", "fp8_tc", "int8_tc")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -76,6 +79,21 @@ def talk_options(command: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
+def _clock(_context: click.Context, _option: click.Parameter, value: str | None) -> str | float | None:
+    """A clock by name, or MHz as Hz."""
+    if value is None or value in ("captured", "boost", "base"):
+        return value
+    number = value.removesuffix("MHz").strip()
+    try:
+        hertz = float(number) * 1e6
+    except ValueError:
+        hertz = 0.0
+    slowest, fastest = 50e6, 10e9
+    if not slowest <= hertz <= fastest:
+        raise click.BadParameter(f"{value!r} is not captured, boost, base, or a clock in MHz such as 1980")
+    return hertz
+
+
 def input_options(command: F) -> F:
     """INPUTs and the options that say how inputs become kernels and ceilings."""
     options = (
@@ -96,6 +114,26 @@ def input_options(command: F) -> F:
             default="kernel",
             show_default=True,
             help="What one row or point is.",
+        ),
+        click.option(
+            "--model",
+            type=click.Choice(["instruction", "flop"]),
+            default="instruction",
+            show_default=True,
+            help="Warp instructions per transaction, or floating-point operations per byte.",
+        ),
+        click.option(
+            "--precision",
+            "precisions",
+            multiple=True,
+            type=click.Choice([*PRECISIONS, "all"]),
+            help="Type of operation of the FLOP model, repeatable; default: those that a kernel mainly uses.",
+        ),
+        click.option(
+            "--clock",
+            metavar="CLOCK",
+            callback=_clock,
+            help="SM clock of the ceilings: captured, boost, base, or MHz; default: captured where known.",
         ),
         click.option(
             "--instructions",
@@ -121,6 +159,9 @@ def request_of(options: dict[str, Any]) -> Request:
     from roofctl.analysis import Selection
     from roofctl.study import Request
 
+    precisions = tuple(dict.fromkeys(options["precisions"]))
+    if precisions and options["model"] != "flop":
+        raise click.UsageError(f"--precision {precisions[0]} belongs to --model flop")
     return Request(
         inputs=tuple(options["inputs"]),
         profile=options["profile"],
@@ -128,5 +169,8 @@ def request_of(options: dict[str, Any]) -> Request:
         group=options["group"],
         instructions=options["instructions"],
         mark=options["mark"],
+        model=options["model"],
+        precisions=precisions,
+        clock=options["clock"],
         selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
     )

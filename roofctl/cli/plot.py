@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roofctl.plots.style import PlotOptions
-    from roofctl.roofline import KernelPoints
+    from roofctl.roofline import KernelPoints, Roofline
     from roofctl.study import Study
 
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     type=click.Choice(["l1", "l2", "hbm"]),
     help="Level to draw, repeatable; default: all (hierarchical), hbm (multi).",
 )
+@click.option("--spread", is_flag=True, help="Error bars: slowest to fastest launch.")
 @click.option("--label", "labels", multiple=True, metavar="KERNEL=TEXT", help="Name a kernel in the picture.")
 @click.option("--color", "colors", multiple=True, metavar="KERNEL=COLOR", help="Color of a kernel.")
 @click.option("--marker", "markers", multiple=True, metavar="KERNEL=MARKER", help="Marker of a kernel, such as s or ^.")
@@ -41,16 +42,18 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @talk_options
 def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> None:
-    """Draw the instruction roofline of one kernel or of many.
+    """Draw the roofline of one kernel or of many.
 
     Points are warp instructions per second against warp instructions per 32-byte transaction
-    at L1, L2 and HBM. INPUT is a capture or a profiler's CSV; without it the newest capture is drawn.
+    at L1, L2 and HBM, or with --model flop operations per second against operations per byte.
+    INPUT is a capture or a profiler's CSV; without it the newest capture is drawn.
     Without -o the picture is named after the first INPUT.
 
     \b
     Example:
       roofctl plot capture.csv --kernel triad -o triad.svg
       roofctl plot capture.csv --mode multi --level l2 --level hbm --top 10
+      roofctl plot capture.csv --model flop --kernel gemm -o gemm.pdf
     """
     from roofctl.study import study
 
@@ -85,27 +88,43 @@ def draw(answer: Study, mode: str | None, options: dict[str, Any], targets: Sequ
     from roofctl.plots import figure
 
     kernels = answer.analysis.kernels
-    mode = mode or ("hierarchical" if len(kernels) == 1 else "multi")
+    mode = mode or ("hierarchical" if len(answer.analysis.facts) == 1 else "multi")
     if mode == "hierarchical":
         kernels = _one_kernel(kernels)
     levels = options.get("levels") or (("l1", "l2", "hbm") if mode == "hierarchical" else ("hbm",))
     _check_drawable(kernels, levels)
     style = plot_options(answer, tuple(dict.fromkeys(levels)), options)
     make = figure.hierarchical if mode == "hierarchical" else figure.multi
-    picture = make(answer.rooflines, kernels, style)
+    picture = make(_rooflines(answer, kernels, options), kernels, style)
     for target in targets:
         figure.save(picture, target)
         say(f"Wrote {target}")
 
 
 def _one_kernel(kernels: Sequence[KernelPoints]) -> tuple[KernelPoints, ...]:
-    """The kernel of a hierarchical picture: the longest of those that have points."""
+    """The kernel of a hierarchical picture, in the FLOP model with each type of operation: the longest with points."""
     drawable = [kernel for kernel in kernels if kernel.points] or list(kernels)
     chosen = drawable[0]
-    if len(kernels) > 1:
+    several = len({(kernel.kernel, kernel.short_name, kernel.seconds_total) for kernel in kernels})
+    if several > 1:
         share = "" if chosen.time_share is None else f" ({chosen.time_share:.0%} of the time)"
-        say(f"note: {len(kernels)} kernels; drawing the longest, {chosen.short_name}{share}; choose with --kernel")
-    return (chosen,)
+        say(f"note: {several} kernels; drawing the longest, {chosen.short_name}{share}; choose with --kernel")
+    first = kernels.index(chosen)
+    works = [chosen]
+    # The types of one kernel follow each other, and no type comes twice.
+    for kernel in kernels[first + 1 :]:
+        if kernel.kernel != chosen.kernel or kernel.work in {k.work for k in works}:
+            break
+        works.append(kernel)
+    return tuple(works)
+
+
+def _rooflines(answer: Study, kernels: Sequence[KernelPoints], options: dict[str, Any]) -> list[Roofline]:
+    """The rooflines with the peaks that the picture needs: those of the work that is drawn, or all when asked for."""
+    if "all" in (options.get("precisions") or ()):
+        return list(answer.rooflines)
+    works = [kernel.work for kernel in kernels if kernel.points]
+    return [roofline.only(works) for roofline in answer.rooflines]
 
 
 def _check_drawable(kernels: Sequence[KernelPoints], levels: Sequence[str]) -> None:
@@ -138,6 +157,7 @@ def plot_options(answer: Study, levels: tuple[str, ...], options: dict[str, Any]
     for attribute, name in (("label", "labels"), ("color", "colors"), ("marker", "markers")):
         for entry in options.get(name) or ():
             base = _restyle(base, attribute, entry, answer.analysis.kernels)
+    base = replace(base, spread=bool(options.get("spread")))
     return replace(base, title=options["title"]) if options.get("title") else base
 
 
@@ -172,12 +192,17 @@ def _restyle(base: PlotOptions, attribute: str, entry: str, kernels: Sequence[Ke
 
 def subtitle(answer: Study) -> str:
     """GPU, SM clock and basis of the ceilings, for the line under the title."""
-    from roofctl.units import prefixed
-
-    name = next(iter(answer.device.names), None) or answer.rooflines[0].gpu
-    clock = answer.rooflines[0].peak.clock
-    words = [name]
-    if clock:
-        words.append(f"SM {prefixed(clock.hz, 'Hz')} {clock.origin}")
+    words = [next(iter(answer.device.names), None) or answer.rooflines[0].gpu, *clock_words(answer)]
     words.append(" and ".join(dict.fromkeys(r.basis for r in answer.rooflines)) + " ceilings")
     return " · ".join(words)
+
+
+def clock_words(answer: Study) -> list[str]:
+    """The SM clock of the ceilings, and the one of the capture where it is another."""
+    from roofctl.units import prefixed
+
+    clock, captured = answer.clock or answer.rooflines[0].peak.clock, answer.clocks.captured
+    words = [f"SM {prefixed(clock.hz, 'Hz')} {clock.origin}"] if clock else []
+    if clock and captured and captured != clock:
+        words.append(f"captured at {prefixed(captured.hz, 'Hz')}")
+    return words

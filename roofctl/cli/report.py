@@ -45,9 +45,9 @@ def report(form: str, names: bool, **options: Any) -> None:
     if form == "json":
         click.echo(json.dumps(reports.document(answer), indent=2, ensure_ascii=False, allow_nan=False))
     elif form == "csv":
-        click.echo(reports.to_csv(rows), nl=False)
+        click.echo(reports.to_csv(answer.analysis), nl=False)
     elif form == "md":
-        click.echo(reports.to_markdown(rows), nl=False)
+        click.echo(reports.to_markdown(answer.analysis), nl=False)
     else:
         print_table(answer)
     if names and form in ("table", "md"):
@@ -62,7 +62,7 @@ def print_table(answer: Any) -> None:
     from roofctl import report as reports
     from roofctl.plots.terminal import table
 
-    headings, rows = reports.table(answer.analysis.rows)
+    headings, rows = reports.table(answer.analysis)
     click.echo(table(headings, rows, width=terminal_width(), color=use_color(sys.stdout)))
     if answer.rooflines:
         say(describe_ceilings(answer))
@@ -70,9 +70,7 @@ def print_table(answer: Any) -> None:
 
 def describe_ceilings(answer: Any) -> str:
     """One line: GPU, basis and clock of the ceilings."""
-    from roofctl.units import prefixed
+    from roofctl.cli.plot import clock_words
 
     roofline = answer.rooflines[0]
-    clock = roofline.peak.clock
-    at = f", SM clock {prefixed(clock.hz, 'Hz')} ({clock.origin})" if clock else ""
-    return f"ceilings: {roofline.gpu}, {roofline.basis}{at}"
+    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_words(answer)])

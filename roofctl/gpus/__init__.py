@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from roofctl.gpus.ceilings import measured_roofline, theoretical_roofline
 from roofctl.gpus.check import load_measured, load_profile
+from roofctl.gpus.compute import PRECISIONS as COMPUTE_PRECISIONS
+from roofctl.gpus.compute import flop_roofline
 from roofctl.gpus.match import match_device
 from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
 from roofctl.gpus.store import Found, all_profiles, find_measured, find_profile
 
 __all__ = [
+    "COMPUTE_PRECISIONS",
     "Fact",
     "Found",
     "GpuProfile",
@@ -17,6 +20,7 @@ __all__ = [
     "all_profiles",
     "find_measured",
     "find_profile",
+    "flop_roofline",
     "load_measured",
     "load_profile",
     "match_device",

@@ -15,20 +15,17 @@ from roofctl.plots.crowd import LINE, Crowd, Spot, chain
 from roofctl.plots.scene import Scene
 from roofctl.plots.style import FAINT
 
-X_LABEL: Final = "Instruction intensity (warp instructions per 32-byte transaction)"
-Y_LABEL: Final = "Performance (warp GIPS)"
 LABEL_SIZE: Final = 9.0
-GIGA: Final = 1e9
 
 _MOST_TICKS: Final = 9
 
 
 def set_limits(ax: Axes, scene: Scene, heights: Sequence[float] = ()) -> None:
     """Limits with room around points, ridges and roofs together; ``heights`` are other rates that are drawn."""
-    ridges = [r for roofline in scene.rooflines for r in map(roofline.ridge, scene.levels) if r is not None] or [1.0]
-    peaks = [r.peak.per_second / GIGA for r in scene.rooflines]
+    ridges = ridges_of(scene) or [1.0]
+    peaks = [peak.per_second / scene.unit for r in scene.rooflines for peak in r.peaks]
     intensities = [p.intensity for p in scene.points]
-    rates = [*(p.per_second / GIGA for p in scene.points), *(h / GIGA for h in heights)]
+    rates = [*(p.per_second / scene.unit for p in scene.points), *(h / scene.unit for h in heights)]
     # The slope below the leftmost ridge carries the labels, so it gets most of two decades.
     left = min([min(ridges) / 60, *(i / 4 for i in intensities)])
     right = max([max(ridges) * 16, *(i * 5 for i in intensities)])
@@ -40,10 +37,21 @@ def set_limits(ax: Axes, scene: Scene, heights: Sequence[float] = ()) -> None:
     ax.set_ylim(bottom, top)
 
 
-def dress(ax: Axes) -> None:
+def ridges_of(scene: Scene) -> list[float]:
+    """Every ridge on the picture: each level of each roofline with each peak."""
+    return [
+        ridge
+        for roofline in scene.rooflines
+        for level in scene.levels
+        for peak in roofline.peaks
+        if (ridge := roofline.ridge(level, peak.work)) is not None
+    ]
+
+
+def dress(ax: Axes, x_name: str, y_name: str) -> None:
     """Axis names, decade ticks and a light grid."""
-    ax.set_xlabel(x_label(ax.get_window_extent().width * 72 / ax.figure.dpi))
-    ax.set_ylabel(Y_LABEL)
+    ax.set_xlabel(x_label(x_name, ax.get_window_extent().width * 72 / ax.figure.dpi))
+    ax.set_ylabel(y_name)
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
         step = math.ceil((last - first + 1) / _MOST_TICKS)
@@ -59,9 +67,9 @@ def dress(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def x_label(room: float) -> str:
+def x_label(name: str, room: float) -> str:
     """The name of the x axis, on two lines where ``room`` points are too few."""
-    return X_LABEL if text.width(X_LABEL, LABEL_SIZE) <= room else X_LABEL.replace(" (", "\n(")
+    return name if text.width(name, LABEL_SIZE) <= room else name.replace(" (", "\n(")
 
 
 def tick_text(value: float) -> str:

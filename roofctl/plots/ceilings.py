@@ -9,16 +9,18 @@ from typing import Any, Final
 from matplotlib.axes import Axes
 
 from roofctl.plots import text
-from roofctl.plots.axes import GIGA, to_data, to_points
+from roofctl.plots.axes import to_data, to_points
 from roofctl.plots.crowd import MARKER, TEXT, Crowd, Spot, chain
 from roofctl.plots.scene import Scene
 from roofctl.plots.style import INK, level_look, level_name
-from roofctl.roofline import Roofline
-from roofctl.units import gtxn, prefixed, significant
+from roofctl.roofline import Peak, Roofline
+from roofctl.units import prefixed
 
 CEILING_SIZE: Final = 7.5
 
 _NEUTRAL: Final = "#444444"
+_ONE_LINE: Final = 0.03
+"""Peaks nearer to each other than this cannot be told apart on paper."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +44,14 @@ def draw_ceilings(ax: Axes, scene: Scene, *, colored: bool) -> None:
     """A slope per level up to its ridge, and the peak from the leftmost ridge to the right edge."""
     left, right = ax.get_xlim()
     for roofline, stroke in strokes(scene):
-        peak = roofline.peak.per_second / GIGA
-        leftmost = right
         for level in scene.levels:
             ridge, start = roofline.ridge(level), roofline.attainable(level, left)
             if ridge is None or start is None:
                 continue
-            leftmost = min(leftmost, ridge)
             look = level_look(level, scene.options)
             ax.plot(
                 [left, ridge],
-                [start / GIGA, peak],
+                [start / scene.unit, roofline.peak.per_second / scene.unit],
                 color=ceiling_color(level, scene, colored=colored),
                 linestyle=stroke.dashes or look.dashes,
                 linewidth=stroke.width,
@@ -60,16 +59,38 @@ def draw_ceilings(ax: Axes, scene: Scene, *, colored: bool) -> None:
                 gid=f"ceiling-{roofline.basis}-{level}",
                 zorder=2,
             )
-        ax.plot(
-            [leftmost if leftmost < right else left, right],
-            [peak, peak],
-            color=INK,
-            linestyle=stroke.dashes or "-",
-            linewidth=stroke.width,
-            alpha=stroke.alpha,
-            gid=f"peak-{roofline.basis}",
-            zorder=2,
-        )
+        for peak in roofline.peaks:
+            rate = peak.per_second / scene.unit
+            found = [r for level in scene.levels if (r := roofline.ridge(level, peak.work)) is not None]
+            leftmost = min(found, default=left)
+            ax.plot(
+                [leftmost if leftmost < right else left, right],
+                [rate, rate],
+                color=INK,
+                linestyle=stroke.dashes or "-",
+                linewidth=stroke.width,
+                alpha=stroke.alpha,
+                gid=f"peak-{roofline.basis}" if peak is roofline.peak else f"peak-{roofline.basis}-{peak.work}",
+                zorder=2,
+            )
+            _draw_ridges(ax, found, rate, roofline, stroke)
+
+
+def _draw_ridges(ax: Axes, found: list[float], rate: float, roofline: Roofline, stroke: Stroke) -> None:
+    """A small dot where a level's roof meets a peak; hollow for theoretical ones."""
+    ax.plot(
+        found,
+        [rate] * len(found),
+        linestyle="None",
+        marker="o",
+        markersize=2.8,
+        markerfacecolor=INK if roofline.basis == "measured" else "white",
+        markeredgecolor=INK,
+        markeredgewidth=0.7,
+        alpha=stroke.alpha,
+        gid=f"ridge-{roofline.basis}",
+        zorder=2.2,
+    )
 
 
 def ceiling_color(level: str, scene: Scene, *, colored: bool) -> str:
@@ -80,16 +101,26 @@ def ceiling_color(level: str, scene: Scene, *, colored: bool) -> str:
     return _NEUTRAL
 
 
-def rate_text(value: float) -> str:
-    """A rate in units of 1e9: 1045.4, 150.4, 8.25."""
-    one_decimal_from = 10
-    return f"{value:.1f}" if value >= one_decimal_from else significant(value, 3)
+def peak_labels(scene: Scene) -> list[tuple[str, list[Peak]]]:
+    """Text and peaks, one per line on paper: ``Peak 1045.4 GIPS``, with two rooflines ``Peak 965.2 of 1045.4 GIPS``.
+
+    Types of work whose peaks lie on one line share a text: ``FP32, FP64 tensor 66.0 TFLOP/s``.
+    """
+    found: list[tuple[list[str], list[Peak]]] = []
+    for work in scene.works:
+        peaks = [p for r in scene.rooflines if (p := r.peak_of(work)) is not None]
+        line = next((line for line in found if _same_line(line[1], peaks)), None)
+        if line:
+            line[0].append(work)
+        else:
+            found.append(([work], peaks))
+    return [(scene.measure.peak(works, peaks), peaks) for works, peaks in found]
 
 
-def peak_label(scene: Scene) -> str:
-    """``Peak 1045.4 GIPS``, with two rooflines ``Peak 965.2 of 1045.4 GIPS``."""
-    values = [rate_text(r.peak.per_second / GIGA) for r in scene.rooflines]
-    return f"Peak {' of '.join(values)} GIPS"
+def _same_line(one: list[Peak], two: list[Peak]) -> bool:
+    return len(one) == len(two) and all(
+        abs(a.per_second / b.per_second - 1) < _ONE_LINE for a, b in zip(one, two, strict=True)
+    )
 
 
 def level_labels(level: str, scene: Scene) -> list[str]:
@@ -98,30 +129,34 @@ def level_labels(level: str, scene: Scene) -> list[str]:
     if not known:
         return []
     name = text.plain(level_name(level))
-    rate = f"{name} {rate_text(gtxn(known[0][1].bytes_per_second))} GTXN/s"
+    rate = f"{name} {scene.measure.bandwidth(known[0][1].bytes_per_second)}"
     bandwidths = [prefixed(b.bytes_per_second, "B/s", 3) for _, b in known]
     if len(bandwidths) > 1 and bandwidths[0].split()[1] == bandwidths[1].split()[1]:
         bandwidths[0] = bandwidths[0].split()[0]
     inside = " of ".join(bandwidths)
     if len(known) < len(scene.rooflines):
         inside += f", {known[0][0].basis}"
+    if not scene.measure.transactions:
+        return [f"{name} {inside}", *([name] if scene.many else [])]
     # In a picture of many kernels the legend repeats the rate, so there a bare name can stand where space is short.
     return [f"{rate} ({inside})", rate, *([name] if scene.many else [])]
 
 
 def label_ceilings(ax: Axes, scene: Scene, crowd: Crowd, *, colored: bool) -> None:
     """Each ceiling's name along its line, on free ground."""
-    _label_peak(ax, scene, crowd)
+    for label, peaks in peak_labels(scene):
+        _label_peak(ax, label, peaks, scene, crowd)
     for level in scene.levels:
         labels = level_labels(level, scene)
         if labels:
             _label_slope(ax, level, labels, scene, crowd, color=ceiling_color(level, scene, colored=colored))
 
 
-def _label_peak(ax: Axes, scene: Scene, crowd: Crowd) -> None:
-    label = peak_label(scene)
-    top = max(r.peak.per_second for r in scene.rooflines) / GIGA
-    ridges = [r for roofline in scene.rooflines for r in map(roofline.ridge, scene.levels) if r is not None]
+def _label_peak(ax: Axes, label: str, peaks: list[Peak], scene: Scene, crowd: Crowd) -> None:
+    top = max(peak.per_second for peak in peaks) / scene.unit
+    ridges = [
+        r for roofline in scene.rooflines for level in scene.levels if (r := roofline.ridge(level, peaks[0].work))
+    ]
     left, right = ax.get_xlim()
     start, end = to_points(ax, min(ridges, default=left), top), to_points(ax, right, top)
     _write(ax, label, _best_stretch(start, end, label, crowd, backwards=True), crowd)
@@ -133,7 +168,7 @@ def _label_slope(ax: Axes, level: str, labels: list[str], scene: Scene, crowd: C
         key=lambda r: r.bandwidth(level).bytes_per_second,  # type: ignore[union-attr]
     )
     ridge = uppermost.ridge(level) or 1.0
-    peak = uppermost.peak.per_second / GIGA
+    peak = uppermost.peak.per_second / scene.unit
     left = max(ax.get_xlim()[0], ax.get_ylim()[0] * ridge / peak)  # where the line enters the picture
     start, end = to_points(ax, left, peak * left / ridge), to_points(ax, ridge, peak)
     tries = [(label, _best_stretch(start, end, label, crowd)) for label in labels]

@@ -26,7 +26,7 @@ from roofctl.plots.ceilings import draw_ceilings, label_ceilings
 from roofctl.plots.crowd import Crowd
 from roofctl.plots.legend import Table, draw_legend, draw_table, lay_out_table
 from roofctl.plots.points import Entry, add_markers, draw_hierarchical, draw_multi, label_levels, number_points
-from roofctl.plots.scene import Scene, compose, footnotes
+from roofctl.plots.scene import Scene, compose, footnotes, type_text
 from roofctl.plots.style import FAINT, INK, KernelStyle, LevelStyle, PlotOptions, load_style
 from roofctl.roofline import KernelPoints, Roofline
 
@@ -80,19 +80,23 @@ def _settings() -> Iterator[None]:
 def hierarchical(
     rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], options: PlotOptions | None = None
 ) -> Figure:
-    """One kernel on all its levels under one roofline, or under a measured and a theoretical one."""
-    if len(kernels) != 1:
+    """One kernel on all its levels under one roofline, or under a measured and a theoretical one.
+
+    In the FLOP model ``kernels`` are the types of operation of that kernel.
+    """
+    if len(kernels) != len({kernel.work for kernel in kernels}) or len({kernel.kernel for kernel in kernels}) != 1:
         raise InputError(
             f"a hierarchical roofline shows one kernel; {len(kernels)} were chosen",
             hint="name one with --kernel, or use --mode multi",
         )
     with _settings():
         scene = compose(rooflines, kernels, options or PlotOptions())
-        issued = scene.kernels[0].issued_per_second
-        title, subtitle = scene.options.title or scene.names[0], scene.options.subtitle
+        issued = [kernel.issued_per_second for kernel in scene.kernels if kernel.issued_per_second]
+        name = scene.names[0] + (type_text(kernels[0]) if len(kernels) == 1 else "")
+        title, subtitle = scene.options.title or name, scene.options.subtitle
         if scene.options.title:  # the kernel's name moves a line down
-            subtitle = " · ".join(filter(None, [scene.names[0], subtitle]))
-        sheet = _Sheet.blank(scene, title, subtitle, heights=[issued] if issued and scene.points else [])
+            subtitle = " · ".join(filter(None, [name, subtitle]))
+        sheet = _Sheet.blank(scene, title, subtitle, heights=issued if scene.points else [])
         draw_ceilings(sheet.ax, scene, colored=True)
         crowd = sheet.furnish(draw_hierarchical(sheet.ax, scene), colored=True)
         label_levels(sheet.ax, scene, crowd)
@@ -107,7 +111,7 @@ def multi(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], option
         scene = compose(rooflines, kernels, options or PlotOptions())
         numbered = len(kernels) > MOST_COLORS
         table = lay_out_table(scene, scene.options.size[1] * _INCH - 100) if numbered else None
-        title = scene.options.title or "Instruction roofline"
+        title = scene.options.title or scene.measure.title
         sheet = _Sheet.blank(scene, title, scene.options.subtitle, table=table)
         draw_ceilings(sheet.ax, scene, colored=numbered)
         crowd = sheet.furnish(draw_multi(sheet.ax, scene, numbered=numbered), colored=numbered)
@@ -142,7 +146,7 @@ class _Sheet:
             growth = max(1.0, (len(scene.points) / _ROOMY) ** 0.5)
             width, height = max(_NARROWEST * growth, width - _PANEL_GAP - table.width), height * growth
             wide, high = width + _LEFT + _RIGHT, height + _top(subtitle)
-        bottom = _bottom(width)
+        bottom = _bottom(scene, width)
         height -= bottom
         lines = [
             line
@@ -155,7 +159,7 @@ class _Sheet:
         FigureCanvasAgg(figure)
         ax = figure.add_axes((_LEFT / wide, bottom / high, width / wide, height / high))
         set_limits(ax, scene, heights)
-        dress(ax)
+        dress(ax, scene.measure.x_label, scene.measure.y_label)
         return cls(figure, ax, scene, title, subtitle, width, height, table, lines)
 
     def furnish(self, entries: Sequence[Entry], *, colored: bool) -> Crowd:
@@ -168,7 +172,7 @@ class _Sheet:
 
     def finish(self) -> Figure:
         """Give the figure its final size around the axes, which keep theirs, and write around them."""
-        bottom = _bottom(self.width)
+        bottom = _bottom(self.scene, self.width)
         top, note_height = _top(self.subtitle), len(self.notes) * _NOTE_SIZE * text.LINE_HEIGHT
         side = max(self.outside, self.table.width + _PANEL_GAP if self.table else 0.0)
         legend_height = self._legend_height() if self.outside else 0.0
@@ -200,9 +204,9 @@ class _Sheet:
         self.figure.text(x / wide, y / high, words, parse_math=False, **{"color": INK, **style})
 
 
-def _bottom(width: float) -> float:
+def _bottom(scene: Scene, width: float) -> float:
     """Room below axes of this width: tick labels, the axis name, a margin."""
-    return 24.0 + 12.0 * len(x_label(width).splitlines())
+    return 24.0 + 12.0 * len(x_label(scene.measure.x_label, width).splitlines())
 
 
 def _top(subtitle: str) -> float:

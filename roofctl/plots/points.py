@@ -12,12 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from roofctl.plots import text
-from roofctl.plots.axes import GIGA, to_data, to_points
+from roofctl.plots.axes import to_data, to_points
 from roofctl.plots.crowd import MARKER, Crowd, Spot, Tag, box, place
-from roofctl.plots.scene import Scene, caveats
+from roofctl.plots.scene import Scene, caveats, type_text
 from roofctl.plots.style import ALARM, FAINT, INK, KERNEL_COLORS, LevelLook, level_look
-from roofctl.roofline import Point
-from roofctl.units import gtxn, significant
+from roofctl.roofline import WORK_LABELS, KernelPoints, Point
 
 LABEL_SIZE: Final = 8.0
 NUMBER_SIZE: Final = 7.0
@@ -46,7 +45,7 @@ def handle(**look: object) -> Line2D:
 
 def _mark(ax: Axes, point: Point, look: LevelLook, edge: str, scene: Scene) -> None:
     """One marker: hollow when its traffic is not exact, ringed when it is above its roof."""
-    x, y = point.intensity, point.per_second / GIGA
+    x, y = point.intensity, point.per_second / scene.unit
     hollow = bool(point.caveat)
     ax.plot(
         [x],
@@ -107,45 +106,78 @@ def remarks(scene: Scene, measured: str = "") -> list[Entry]:
 
 def draw_hierarchical(ax: Axes, scene: Scene) -> list[Entry]:
     """One kernel's points on its levels, joined at their height; returns the legend."""
-    kernel, points = scene.kernels[0], scene.points
-    if not points:
+    entries = [entry for kernel in scene.kernels for entry in _draw_one(ax, kernel, scene)]
+    if not scene.points:
         return remarks(scene)
-    height = points[0].per_second / GIGA
+    distinct = list({entry.fixed: entry for entry in entries}.values())
+    if any(scene.judge(p) for p in scene.points):
+        distinct.append(Entry(handle(linestyle=":", linewidth=0.9), fixed="distance to the roof"))
+    return [*distinct, *remarks(scene, " (100 %)")]
+
+
+def _draw_one(ax: Axes, kernel: KernelPoints, scene: Scene) -> list[Entry]:
+    """One kernel's (or one type's) points, joined, with the line of issued instructions and the way to the roofs."""
+    points, entries = scene.points_of(kernel), list[Entry]()
+    if not points:
+        return entries
+    height = points[0].per_second / scene.unit
     left, right = min(p.intensity for p in points), max(p.intensity for p in points)
     ax.plot([left, right], [height, height], color=INK, linewidth=0.8, gid="join", zorder=3)
-    entries: list[Entry] = []
     issued = kernel.issued_per_second
     if issued is not None and issued > points[0].per_second * _PREDICATED_FROM:
         margin = 1.5
-        ends, rate = [left / margin, right * margin], issued / GIGA
+        ends, rate = [left / margin, right * margin], issued / scene.unit
         ax.plot(ends, [rate, rate], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
-        sample = handle(color=INK, linestyle=(0, (3, 1.5)), linewidth=1.2)
-        entries.append(Entry(sample, fixed="issued warp instructions"))
+        lost = 1 - points[0].per_second / issued
+        entries.append(_issued_entry(f"issued warp instructions ({lost * 100:.0f} % lost)"))
     for point in points:
         look = level_look(point.level, scene.options)
         assessment = scene.judge(point)
         if assessment is not None:
-            roof = assessment.attainable / GIGA
+            roof = assessment.attainable / scene.unit
             x = [point.intensity, point.intensity]
             ax.plot(x, [height, roof], color=look.color, linewidth=0.9, linestyle=":", gid="headroom", zorder=2.5)
+        _draw_spread(ax, kernel, point, look.color, scene)
         _mark(ax, point, look, "white", scene)
-    if any(scene.judge(p) for p in points):
-        entries.append(Entry(handle(linestyle=":", linewidth=0.9), fixed="distance to the roof"))
-    return entries + remarks(scene, " (100 %)")
+    return entries
+
+
+def _issued_entry(words: str) -> Entry:
+    return Entry(handle(color=INK, linestyle=(0, (3, 1.5)), linewidth=1.2), fixed=words)
+
+
+def _draw_spread(ax: Axes, kernel: KernelPoints, point: Point, color: str, scene: Scene) -> None:
+    """Error bars over the launches of a kernel, where they were asked for and are known."""
+    if not scene.options.spread or kernel.rates is None:
+        return
+    x, y = point.intensity, point.per_second / scene.unit
+    across = point.intensities
+    ax.errorbar(
+        [x],
+        [y],
+        yerr=[[max(0.0, y - kernel.rates.low / scene.unit)], [max(0.0, kernel.rates.high / scene.unit - y)]],
+        xerr=[[max(0.0, x - across.low)], [max(0.0, across.high - x)]] if across else None,
+        fmt="none",
+        ecolor=color,
+        elinewidth=0.9,
+        capsize=2.5,
+        capthick=0.9,
+        zorder=4.5,
+    )[2][0].set_gid("spread")
 
 
 def label_levels(ax: Axes, scene: Scene, crowd: Crowd) -> None:
     """``HBM 82 %`` beside each point; points close together get one block of lines."""
     blocks: list[list[Point]] = []
     for point in scene.points:
-        near = (b for b in blocks if math.dist(_spot(ax, b[0]), _spot(ax, point)) < _SAME_BLOCK)
+        near = (b for b in blocks if math.dist(_spot(ax, b[0], scene), _spot(ax, point, scene)) < _SAME_BLOCK)
         block = next(near, None)
         if block:
             block.append(point)
         else:
             blocks.append([point])
     texts = [[_fraction_label(p, scene) for p in block] for block in blocks]
-    tags = [_tag(ax, b[0], t, LABEL_SIZE, clear=8.0) for b, t in zip(blocks, texts, strict=True)]
+    tags = [_tag(ax, b[0], scene, t, LABEL_SIZE, clear=8.0) for b, t in zip(blocks, texts, strict=True)]
     for block, lines, tag, found in zip(blocks, texts, tags, place(tags, crowd), strict=True):
         step = tag.height / len(lines)
         for row, (point, line) in enumerate(zip(block, lines, strict=True)):
@@ -158,6 +190,8 @@ def label_levels(ax: Axes, scene: Scene, crowd: Crowd) -> None:
 
 def _fraction_label(point: Point, scene: Scene) -> str:
     name = text.plain(level_look(point.level, scene.options).name)
+    if scene.many:
+        name = f"{WORK_LABELS.get(point.work, point.work)} {name}"
     assessment = scene.judge(point)
     return f"{name} {percent(assessment.fraction)}" if assessment else name
 
@@ -181,21 +215,40 @@ def draw_multi(ax: Axes, scene: Scene, *, numbered: bool) -> list[Entry]:
         points = scene.points_of(kernel)
         color = style.color or (None if numbered else KERNEL_COLORS[index % len(KERNEL_COLORS)])
         if len(points) > 1 and not numbered:
-            height = points[0].per_second / GIGA
+            height = points[0].per_second / scene.unit
             ends = [min(p.intensity for p in points), max(p.intensity for p in points)]
             ax.plot(ends, [height, height], color=color or FAINT, linewidth=0.7, alpha=0.6, gid="join", zorder=3)
         for point in points:
+            _draw_issued(ax, kernel, point, color or FAINT, scene)
             level = level_look(point.level, scene.options)
             # Several levels may stand on one spot: each is drawn smaller than the one below it.
             size = level.size * 0.85 if len(looks) > 1 else 6.5
             look = LevelLook(level.name, color or level.color, style.marker or level.marker, size, None)
+            _draw_spread(ax, kernel, point, color or level.color, scene)
             _mark(ax, point, look, INK, scene)
     entries: list[Entry] = []
     for level in looks:
         face = level.color if numbered else FAINT
         sample = handle(marker=level.marker, markersize=6.5, color=face, markeredgecolor=INK, markeredgewidth=0.6)
         entries.append(Entry(sample, fixed=_level_entry(level.name, scene)))
+    if any(_loses(kernel) for kernel in scene.kernels):
+        entries.append(_issued_entry("issued warp instructions"))
     return [*([] if numbered else _kernel_entries(scene)), *entries, *remarks(scene)]
+
+
+def _loses(kernel: KernelPoints) -> bool:
+    """Whether divergence and partial warps take more than can be seen."""
+    issued = kernel.issued_per_second
+    return bool(issued and kernel.points and issued > kernel.points[0].per_second * _PREDICATED_FROM)
+
+
+def _draw_issued(ax: Axes, kernel: KernelPoints, point: Point, color: str, scene: Scene) -> None:
+    """A short dashed line above a point, at the rate of issued instructions."""
+    if not _loses(kernel) or kernel.issued_per_second is None:
+        return
+    reach, rate = 1.35, kernel.issued_per_second / scene.unit
+    ends = [point.intensity / reach, point.intensity * reach]
+    ax.plot(ends, [rate, rate], color=color, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
 
 
 def _level_entry(name: str, scene: Scene) -> str:
@@ -203,7 +256,7 @@ def _level_entry(name: str, scene: Scene) -> str:
     level = next((level for level in scene.levels if level_look(level, scene.options).name == name), "")
     bandwidth = scene.rooflines[0].bandwidth(level)
     words = text.plain(name)
-    return f"{words}, {significant(gtxn(bandwidth.bytes_per_second))} GTXN/s" if bandwidth else words
+    return f"{words}, {scene.measure.bandwidth(bandwidth.bytes_per_second)}" if bandwidth else words
 
 
 def _kernel_entries(scene: Scene) -> list[Entry]:
@@ -222,9 +275,10 @@ def _kernel_entries(scene: Scene) -> list[Entry]:
 
 
 def missing_text(scene: Scene, index: int) -> str:
-    """`` – (no HBM point)`` for a kernel that lacks a chosen level."""
-    levels = [level_look(level, scene.options).name for level in scene.missing(scene.kernels[index])]
-    return f" – (no {', '.join(levels)} point)" if levels else ""
+    """`` (FP32)`` for a type of operation, `` – (no HBM point)`` for a kernel that lacks a chosen level."""
+    kernel = scene.kernels[index]
+    levels = [level_look(level, scene.options).name for level in scene.missing(kernel)]
+    return type_text(kernel) + (f" – (no {', '.join(levels)} point)" if levels else "")
 
 
 def number_points(ax: Axes, scene: Scene, crowd: Crowd) -> None:
@@ -232,7 +286,7 @@ def number_points(ax: Axes, scene: Scene, crowd: Crowd) -> None:
     groups: list[tuple[Point, Spot, list[int]]] = []
     for number, kernel in enumerate(scene.kernels, 1):
         for point in scene.points_of(kernel):
-            spot = _spot(ax, point)
+            spot = _spot(ax, point, scene)
             same = next((g for g in groups if math.dist(g[1], spot) < _SAME_SPOT), None)
             if same:
                 same[2].append(number)
@@ -240,7 +294,10 @@ def number_points(ax: Axes, scene: Scene, crowd: Crowd) -> None:
                 groups.append((point, spot, [number]))
     longest = 24
     labels = [textwrap.wrap(text.listing(numbers), longest) for _, _, numbers in groups]
-    tags = [_tag(ax, point, lines, NUMBER_SIZE, clear=4.0) for (point, _, _), lines in zip(groups, labels, strict=True)]
+    tags = [
+        _tag(ax, point, scene, lines, NUMBER_SIZE, clear=4.0)
+        for (point, _, _), lines in zip(groups, labels, strict=True)
+    ]
     for lines, tag, found in zip(labels, tags, place(tags, crowd), strict=True):
         _write(ax, "\n".join(lines), found.center, size=NUMBER_SIZE, color=INK, gid="number")
         if found.leader:
@@ -254,16 +311,16 @@ def add_markers(ax: Axes, scene: Scene, crowd: Crowd) -> None:
     """Tell the crowd where the markers are."""
     size = 8.0
     for point in scene.points:
-        crowd.add(box(*_spot(ax, point), size, size), MARKER)
+        crowd.add(box(*_spot(ax, point, scene), size, size), MARKER)
 
 
-def _spot(ax: Axes, point: Point) -> Spot:
-    return to_points(ax, point.intensity, point.per_second / GIGA)
+def _spot(ax: Axes, point: Point, scene: Scene) -> Spot:
+    return to_points(ax, point.intensity, point.per_second / scene.unit)
 
 
-def _tag(ax: Axes, point: Point, lines: Sequence[str], size: float, clear: float) -> Tag:
+def _tag(ax: Axes, point: Point, scene: Scene, lines: Sequence[str], size: float, clear: float) -> Tag:
     across = max(text.width(line, size) for line in lines)
-    return Tag(_spot(ax, point), across + 2.5, len(lines) * size * _LINE_HEIGHT, clear)
+    return Tag(_spot(ax, point, scene), across + 2.5, len(lines) * size * _LINE_HEIGHT, clear)
 
 
 def _write(ax: Axes, label: str, center: Spot, *, size: float, color: str, gid: str) -> None:

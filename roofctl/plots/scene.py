@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from roofctl.errors import InputError
+from roofctl.plots.measure import MEASURES, Measure
 from roofctl.plots.style import PlotOptions, level_name
 from roofctl.plots.text import elide, listing, plain
-from roofctl.roofline import LEVELS, Assessment, KernelPoints, Point, Roofline, assess
+from roofctl.roofline import ISSUE, LEVELS, WORK_LABELS, Assessment, KernelPoints, Point, Roofline, assess
 
 _NAME_ROOM: Final = 160.0
 _DRAWABLE: Final = "a logarithmic axis needs a positive number"
@@ -24,6 +25,21 @@ class Scene:
     kernels: tuple[KernelPoints, ...]
     names: tuple[str, ...]
     options: PlotOptions
+
+    @property
+    def measure(self) -> Measure:
+        """Units and axis names of the model that is drawn."""
+        return MEASURES[self.rooflines[0].model]
+
+    @property
+    def unit(self) -> float:
+        """Work per second in one step of the y axis."""
+        return self.measure.unit
+
+    @property
+    def works(self) -> tuple[str, ...]:
+        """Types of work that have a peak on the picture, the highest first."""
+        return tuple(dict.fromkeys(peak.work for roofline in self.rooflines for peak in roofline.peaks))
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -75,9 +91,10 @@ def positive(value: float) -> bool:
 
 
 def _usable_roofline(roofline: Roofline) -> Roofline:
-    peak = roofline.peak.per_second
-    if not positive(peak):
-        raise InputError(f"{roofline.gpu}: an instruction peak of {peak:g} per second cannot be drawn")
+    for peak in roofline.peaks:
+        if not positive(peak.per_second):
+            name = "an instruction peak" if peak.work == ISSUE else f"a peak ({peak.work})"
+            raise InputError(f"{roofline.gpu}: {name} of {peak.per_second:g} per second cannot be drawn")
     bad = {b.level: f"seen {b.bytes_per_second:g} B/s" for b in roofline.bandwidths if not positive(b.bytes_per_second)}
     kept = tuple(b for b in roofline.bandwidths if b.level not in bad)
     return replace(roofline, bandwidths=kept, absent={**roofline.absent, **bad}) if bad else roofline
@@ -85,7 +102,7 @@ def _usable_roofline(roofline: Roofline) -> Roofline:
 
 def _usable_kernel(kernel: KernelPoints) -> KernelPoints:
     bad = {
-        p.level: f"intensity {p.intensity:g}, {p.per_second:g} instructions/s: {_DRAWABLE}"
+        p.level: f"intensity {p.intensity:g}, {p.per_second:g} per second: {_DRAWABLE}"
         for p in kernel.points
         if not (positive(p.intensity) and positive(p.per_second))
     }
@@ -106,15 +123,23 @@ def _names(kernels: Sequence[KernelPoints], options: PlotOptions) -> tuple[str, 
         return plain(f"{name} ({kernel.note})" if kernel.note else name)
 
     first = [noted(short(k), k) for k in kernels]
+    # Types of operation of one kernel share its name: the type stands beside it.
+    keys = [(name, k.work) for k, name in zip(kernels, first, strict=True)]
     return tuple(
-        noted(options.kernel_style(k).label or k.kernel, k) if first.count(name) > 1 else name
-        for k, name in zip(kernels, first, strict=True)
+        noted(options.kernel_style(k).label or k.kernel, k) if keys.count(key) > 1 else name
+        for k, name, key in zip(kernels, first, keys, strict=True)
     )
+
+
+def type_text(kernel: KernelPoints) -> str:
+    """`` (FP32)`` for a kernel of the FLOP model."""
+    return "" if kernel.work in (ISSUE, "") else f" ({WORK_LABELS.get(kernel.work, kernel.work)})"
 
 
 def footnotes(scene: Scene, *, numbered: bool) -> list[str]:
     """One line per thing that is not on the picture, with its reason."""
-    return [plain(line) for line in (*_absent_ceilings(scene), *_missing_points(scene, numbered=numbered))]
+    lines = (*_absent_ceilings(scene), *_missing_points(scene, numbered=numbered), *_missing_spreads(scene))
+    return [plain(line) for line in lines]
 
 
 def _absent_ceilings(scene: Scene) -> list[str]:
@@ -125,6 +150,10 @@ def _absent_ceilings(scene: Scene) -> list[str]:
             if roofline.bandwidth(level) is None:
                 reason = roofline.absent.get(level, "not known for this GPU")
                 lines.append(f"no {kind}{level_name(level)} ceiling: {reason}")
+        for work in dict.fromkeys(kernel.work for kernel in scene.kernels if kernel.points):
+            if roofline.peak_of(work) is None:
+                reason = roofline.absent.get(work, "not known for this GPU")
+                lines.append(f"no {kind}{WORK_LABELS.get(work, work)} ceiling: {reason}")
     return lines
 
 
@@ -140,7 +169,7 @@ def _missing_points(scene: Scene, *, numbered: bool) -> list[str]:
         if numbered:
             who = f" for {listing([i + 1 for i in members])}"
         else:
-            names = [elide(scene.names[i], 7.0, _NAME_ROOM) for i in members]
+            names = [elide(scene.names[i], 7.0, _NAME_ROOM) + type_text(scene.kernels[i]) for i in members]
             who = f" for {', '.join(names)}" if len(scene.kernels) > 1 else ""
         lines.append(f"no {level_name(level)} point{who}: {reason}")
     return lines
@@ -149,3 +178,12 @@ def _missing_points(scene: Scene, *, numbered: bool) -> list[str]:
 def caveats(points: Sequence[Point]) -> list[str]:
     """The different caveats among points, in order of appearance."""
     return list(dict.fromkeys(plain(p.caveat) for p in points if p.caveat))
+
+
+def _missing_spreads(scene: Scene) -> list[str]:
+    """Kernels without error bars where these were asked for, those that share a reason on one line."""
+    groups: dict[str, list[str]] = {}
+    for kernel, name in zip(scene.kernels, scene.names, strict=True):
+        if scene.options.spread and kernel.points and kernel.rates is None and kernel.no_spread:
+            groups.setdefault(kernel.no_spread, []).append(elide(name, 7.0, _NAME_ROOM))
+    return [f"no spread for {', '.join(names)}: {reason}" for reason, names in groups.items()]

@@ -1,0 +1,214 @@
+"""The FLOP roofline: operations per byte, one row and one set of points per kernel and type of operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from roofctl.analysis import spread
+from roofctl.analysis.facts import Facts
+from roofctl.analysis.gaps import Gaps
+from roofctl.analysis.judge import judge
+from roofctl.analysis.traffic import Traffic, note_gaps, note_time, traffic_of
+from roofctl.errors import InputError
+from roofctl.quantities import Chip
+from roofctl.roofline import LEVELS, WORK_LABELS, KernelPoints, Point, Roofline
+from roofctl.units import SECTOR_BYTES
+
+OPERATIONS: Final[Mapping[str, str]] = {
+    "fp64": "fp64_flops",
+    "fp32": "fp32_flops",
+    "fp16": "fp16_flops",
+    "fp64_tc": "tensor_fp64_ops",
+    "tf32_tc": "tensor_tf32_ops",
+    "bf16_tc": "tensor_bf16_ops",
+    "fp16_tc": "tensor_fp16_ops",
+    "fp8_tc": "tensor_fp8_ops",
+    "int8_tc": "tensor_int8_ops",
+}
+"""The quantity that counts each type of operation."""
+
+ALL: Final = "all"
+
+_LEAST_SHARE: Final = 0.01
+"""Unless asked for, a type that does less of a kernel's operations than this is named but not drawn."""
+
+_IN_SETS: Final = {"flop": ("fp64", "fp32", "fp16"), "tensor": tuple(w for w in OPERATIONS if w.endswith("_tc"))}
+
+COLUMNS: Final = (
+    *("kernel", "short_name", "precision", "launches"),
+    *("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total", "time_share"),
+    *("flops", "flops_share", "flops_per_second", "l1_bytes", "l2_bytes", "hbm_bytes"),
+    *("l1_intensity", "l2_intensity", "hbm_intensity", "l1_of_roof", "l2_of_roof", "hbm_of_roof", "bound"),
+    *("bound_level", "attainable_flops_per_second", "of_peak", "l1_bound", "l2_bound", "hbm_bound"),
+    *("flops_caveat", "integer_instructions", "sm_clock_hz", "grid", "block", "source"),
+    *("verdict", "advice"),
+)
+"""Names of a row, in order. ``precision`` and what follows from it are null for a kernel without such work."""
+
+
+def check_counted(kernels: Sequence[Facts]) -> None:
+    """Raise InputError when no kernel has any count of operations: there is no FLOP roofline then."""
+    if any(facts[name] is not None for facts in kernels for name in OPERATIONS.values()):
+        return
+    raise InputError(
+        "the FLOP roofline needs counts of floating-point operations, and the input holds none "
+        f"({kernels[0].reason('fp32_flops')})",
+        hint="capture them: roofctl profile --set flop --set tensor ./app (or --set all)",
+    )
+
+
+def note_sets(kernels: Sequence[Facts], gaps: Gaps) -> None:
+    """Say which metric set is not in the input, so that work may be missing."""
+    for name, works in _IN_SETS.items():
+        for facts in kernels:
+            if all(facts[OPERATIONS[work]] is None for work in works):
+                what = "floating-point" if name == "flop" else "tensor"
+                gaps.add(
+                    f"{what} operations were not counted ({facts.reason(OPERATIONS[works[0]])}): "
+                    f"the metric set {name} is missing (roofctl profile --set {name})",
+                    facts.short_name,
+                )
+
+
+def entries(
+    facts: Facts, precisions: Sequence[str], chip: Chip | None, gaps: Gaps, *, moves: bool, note: str = ""
+) -> list[tuple[dict[str, Any], KernelPoints]]:
+    """Rows and points of one kernel, one per type of operation, the largest first; not yet judged.
+
+    ``precisions`` empty: the types that the kernel mainly uses; ``all``: every type it uses.
+    ``moves``: its FP16 instructions are as few and of the kind that compilers move constants with.
+    """
+    note_time(facts, gaps)
+    traffic = traffic_of(facts, chip)
+    works = _works(facts, precisions, gaps, moves=moves)
+    if works:
+        note_gaps(facts, traffic, gaps)
+    return [_entry(facts, work, traffic, note) for work in works or (None,)]
+
+
+def _works(facts: Facts, precisions: Sequence[str], gaps: Gaps, *, moves: bool) -> list[str]:
+    counted = {work: facts[name] for work, name in OPERATIONS.items() if facts[name] is not None}
+    used = sorted((work for work, count in counted.items() if count), key=lambda work: -counted[work])
+    short = facts.short_name
+    if precisions and ALL not in precisions:
+        for work in precisions:
+            if work not in used:
+                why = "none" if work in counted else f"not counted: {facts.reason(OPERATIONS[work])}"
+                gaps.add(f"no {WORK_LABELS[work]} operations: {why}", short)
+        return [work for work in used if work in precisions]
+    if moves and "fp16" in used and ALL not in precisions:
+        used.remove("fp16")
+        gaps.add(
+            "not drawn: FP16 work that is all HFMA2 and so little that it may be constants being moved "
+            "(--precision fp16 draws it)",
+            short,
+        )
+    if not used:
+        gaps.add(_why_none(facts, counted), short)
+        return []
+    total = sum(counted[work] for work in used)
+    small = [work for work in used if counted[work] < _LEAST_SHARE * total]
+    if ALL in precisions:
+        return used
+    for work in small:
+        gaps.add(f"not drawn: {WORK_LABELS[work]} is less than 1 % of the operations (--precision all draws it)", short)
+    return [work for work in used if work not in small]
+
+
+def _why_none(facts: Facts, counted: Mapping[str, Any]) -> str:
+    """Why a kernel has no operations: it is an integer kernel only where everything was counted."""
+    if len(counted) < len(OPERATIONS) and not all(work in counted for work in _IN_SETS["flop"]):
+        return "no floating-point work is known: not everything was counted"
+    unknown = "" if any(work in counted for work in _IN_SETS["tensor"]) else ", and tensor operations were not counted"
+    integer = facts["integer_instructions"]
+    kind = "only integer and memory work" if integer else "no floating-point work"
+    return f"{kind}{unknown}: not on a FLOP roofline; see --model instruction"
+
+
+def _entry(
+    facts: Facts, work: str | None, traffic: Mapping[str, Traffic], note: str
+) -> tuple[dict[str, Any], KernelPoints]:
+    row: dict[str, Any] = dict.fromkeys(COLUMNS)
+    row.update(
+        kernel=facts.kernel,
+        short_name=facts.short_name,
+        precision=work,
+        launches=facts.launches,
+        time_share=facts.time_share,
+        integer_instructions=facts["integer_instructions"],
+        sm_clock_hz=facts["sm_clock_hz"],
+        grid=facts.grid,
+        block=facts.block,
+        source=facts.source,
+    )
+    for name in ("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total"):
+        row[name] = facts[name]
+    for level, found in traffic.items():
+        row[f"{level}_bytes"] = None if found.transactions is None else found.transactions * SECTOR_BYTES
+    if work is None:
+        reason = "no floating-point work; see --model instruction"
+        return row, _points(row, facts, {}, dict.fromkeys(LEVELS, reason), "", note)
+    flops = facts[OPERATIONS[work]]
+    caveat = facts.caveats.get(OPERATIONS[work], "")
+    known = [facts[name] or 0 for name in OPERATIONS.values()]
+    row.update(flops=flops, flops_share=flops / sum(known), flops_caveat=caveat or None)
+    if facts["seconds"]:
+        row["flops_per_second"] = flops / facts["seconds"]
+    for level, found in traffic.items():
+        if found.transactions:
+            row[f"{level}_intensity"] = flops / (found.transactions * SECTOR_BYTES)
+    missing = {level: found.missing for level, found in traffic.items() if found.missing}
+    if not row["flops_per_second"]:
+        missing = {level: missing.get(level, "no time") for level in LEVELS}
+    return row, _points(row, facts, traffic, missing, _exactness(caveat), note)
+
+
+def _exactness(caveat: str) -> str:
+    for word in ("estimate", "lower bound", "upper bound"):
+        if word in caveat:
+            return f"{word} of the operations"
+    return "operations not exact" if caveat else ""
+
+
+def _points(
+    row: Mapping[str, Any],
+    facts: Facts,
+    traffic: Mapping[str, Traffic],
+    missing: Mapping[str, str],
+    inexact: str,
+    note: str,
+) -> KernelPoints:
+    work, rate = row["precision"] or "", row["flops_per_second"] or 0.0
+    counted = (OPERATIONS[work],) if work else ()
+    points = []
+    for level, found in traffic.items() if rate else ():
+        intensity = row[f"{level}_intensity"]
+        if intensity is not None:
+            caveat = "; ".join(filter(None, (inexact, found.exactness)))
+            ends = spread.intensities(facts, counted, f"{level}_transactions", intensity)
+            points.append(Point(level, row[f"{level}_bytes"], intensity, rate, caveat, work, ends))
+    ends, why = spread.rates(facts, counted, rate) if work else (None, "")
+    return KernelPoints(
+        kernel=facts.kernel,
+        short_name=facts.short_name,
+        points=tuple(points),
+        seconds_total=facts["seconds_total"],
+        time_share=facts.time_share,
+        launches=facts.launches,
+        missing=missing,
+        note=note,
+        work=work,
+        rates=ends,
+        no_spread=why,
+    )
+
+
+def against(row: dict[str, Any], kernel: KernelPoints, roofline: Roofline) -> None:
+    """Fractions, bounds and the attainable rate of a row, by the peak of its own type of operation."""
+    if row["flops_per_second"] is None:
+        return
+    idle = frozenset(level for level in LEVELS if row[f"{level}_bytes"] == 0)
+    row["attainable_flops_per_second"] = judge(row, kernel, roofline, idle)
+    peak = roofline.peak_of(kernel.work)
+    row["of_peak"] = row["flops_per_second"] / peak.per_second if peak else None

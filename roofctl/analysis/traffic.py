@@ -1,0 +1,89 @@
+"""What a kernel moved at each level, and where that is not known, why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from roofctl.analysis.facts import Facts
+from roofctl.analysis.gaps import Gaps
+from roofctl.quantities import Chip
+from roofctl.roofline import LEVEL_LABELS, LEVELS
+
+_STRAY_L2_SECTORS: Final = 100_000
+"""Instruction and constant fetches that an all-sources L2 counter shows for a kernel without data traffic."""
+
+_L1_TO_L2_TOLERANCE: Final = 1.05
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """32-byte transactions per launch at one level: None where not counted, with the reason in ``missing``."""
+
+    level: str
+    transactions: int | float | None
+    caveat: str = ""
+    missing: str = ""
+
+    @property
+    def exactness(self) -> str:
+        """The caveat in the few words that fit a legend."""
+        for word in ("lower bound", "upper bound"):
+            if word in self.caveat:
+                return f"{word} of the traffic"
+        return "traffic not exact" if self.caveat else ""
+
+
+def traffic_of(facts: Facts, chip: Chip | None) -> dict[str, Traffic]:
+    """Traffic per level. L1 that was passed by (bulk copies, textures) is not counted, never a small number."""
+    found = {level: _level(facts, level) for level in LEVELS}
+    if _l1_was_passed_by(facts, found, chip):
+        why = "not counted: L2 got more from the multiprocessors than L1 counted (bulk copies by TMA, or textures)"
+        found["l1"] = Traffic("l1", None, missing=why)
+    return found
+
+
+def _level(facts: Facts, level: str) -> Traffic:
+    name = f"{level}_transactions"
+    value = facts[name]
+    caveat = facts.caveats.get(name, "")
+    if value is None:
+        return Traffic(level, None, caveat, facts.reason(name))
+    return Traffic(level, value, caveat, "no traffic at this level" if value == 0 else "")
+
+
+def _l1_was_passed_by(facts: Facts, found: dict[str, Traffic], chip: Chip | None) -> bool:
+    """L1 whose sectors are fewer than those L2 got from it was passed by: bulk copies (TMA) and textures do that.
+
+    Sectors pass L1 at most once each, so on chips with a bulk copy engine an exact L2 count
+    above L1's says that some traffic was not counted; on any chip, none at L1 with some at L2 does.
+    """
+    l1, l2 = found["l1"].transactions, found["l2"].transactions
+    if l1 is None or l2 is None:
+        return False
+    sectors = l1 - 4 * (facts["shared_wavefronts"] or 0)
+    exact = not found["l2"].caveat
+    idle = sectors == 0 and l2 > (0 if exact else _STRAY_L2_SECTORS)
+    return idle or (
+        exact and chip is not None and chip.bulk_copy and l2 > sectors * _L1_TO_L2_TOLERANCE + _STRAY_L2_SECTORS
+    )
+
+
+def note_gaps(facts: Facts, traffic: dict[str, Traffic], gaps: Gaps) -> None:
+    """Say which levels have no point and why, and what is not exact."""
+    for level, found in traffic.items():
+        label = LEVEL_LABELS[level]
+        if found.missing:
+            gaps.add(f"no {label} point: {found.missing}", facts.short_name)
+        elif found.caveat:
+            gaps.add(f"{label}: {found.caveat}", facts.short_name)
+
+
+def note_time(facts: Facts, gaps: Gaps) -> None:
+    """Say where there is no time, or not the right one."""
+    if caveat := facts.caveats.get("seconds"):
+        gaps.add(caveat, facts.short_name)
+    if facts["seconds"] is None:
+        gaps.add(f"no time: {facts.reason('seconds')}", facts.short_name)
+    elif facts["seconds"] == 0:
+        gaps.add("no rate: the time is 0", facts.short_name)
