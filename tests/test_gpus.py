@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,6 +153,26 @@ def test_shipped_profile_loads_with_its_sources(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_base_clock_is_stated_and_below_the_boost_clock(path: Path) -> None:
+    clocks = load_profile(path).clocks
+    assert clocks.sm_base_hz is not None, "say that it is unknown"
+    if clocks.sm_base_hz.value is None:
+        assert clocks.sm_base_hz.note
+    else:
+        assert 0.3 < clocks.sm_base_hz.value / clocks.sm_boost_hz.value < 1
+
+
+def test_h200_base_clock_is_that_of_the_kept_capture() -> None:
+    """Of its longest kernel (50 ms): in short ones the counter's window holds time in which no SM ran."""
+    path = Path(__file__).parent / "data" / "captures-h200" / "base-clock" / "capture.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        _units, *rows = csv.DictReader(file)
+    longest = max(rows, key=lambda row: float(row["gpu__time_duration.sum"]))
+    seen = float(longest["sm__cycles_elapsed.avg.per_second"])
+    assert find_profile("h200").profile.sm_base_hz == pytest.approx(seen, rel=1e-3)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_numbers_are_numbers_to_yaml(path: Path) -> None:
     def texts(value: object) -> Iterator[str]:
         if isinstance(value, dict):
@@ -242,6 +263,10 @@ def test_h200_l2_runs_at_its_own_clock() -> None:
     ("name", "key", "basis"),
     [
         ("h200", "memory.bus_bits", "driver"),
+        ("h200", "clocks.sm_base_hz", "driver"),
+        ("a100-sxm4-40gb", "clocks.sm_base_hz", "third-party"),
+        ("l4", "clocks.sm_base_hz", "memory"),
+        ("h100-sxm", "clocks.sm_base_hz", "unknown"),
         ("h200", "memory.clock_hz", "driver"),
         ("h200", "l2.bytes", "driver"),
         ("h200", "memory.datasheet_bytes_per_second", "vendor"),
@@ -264,6 +289,7 @@ def test_basis_of_shipped_facts(name: str, key: str, basis: str) -> None:
 def test_good_profile_loads(tmp_path: Path) -> None:
     profile = tiny(tmp_path)
     assert profile.aliases == ("small", "tiny-gpu")
+    assert profile.sm_base_hz is None, "a file from before it was a fact stays valid"
     assert profile.peak_instructions_per_second == 4e10
     assert profile.pin_bytes_per_second == pytest.approx(3.84e11)
     assert profile.l1_bytes_per_second == profile.shared_bytes_per_second == 1.28e12
@@ -314,6 +340,10 @@ def test_good_profile_loads(tmp_path: Path) -> None:
         ("schema: 1", "schema: 0", "schema: seen 0 (a whole number), expected 1"),
         ("die: GH100", "die: GH100\ndie: GH200", "die: written twice; expected once"),
         ("  slices: ", "  bytes: ", "l2.bytes: written twice"),
+        ("  tensor_boost_hz:", "  sm_base_hz: {value: 1.0e+9, basis: vendor, source: sheet}\n  tensor_boost_hz:", "line 13, clocks: seen sm_base_hz 1e+09 and sm_boost_hz 1e+09; expected the base below the boost clock"),
+        ("  tensor_boost_hz:", "  sm_base_hz: {value: 900e6, basis: vendor, source: sheet}\n  tensor_boost_hz:", "clocks.sm_base_hz.value: seen '900e6' (a text), expected a number: YAML takes 900e6 for text, write 9.0e+8"),
+        ("  tensor_boost_hz:", "  sm_base_hz: {value: null, basis: vendor, source: sheet}\n  tensor_boost_hz:", "clocks.sm_base_hz: seen value null with basis vendor"),
+        ("  tensor_boost_hz:", "  sm_base_hz: 9.0e+8\n  tensor_boost_hz:", "clocks.sm_base_hz: seen 900000000.0 (a number), expected a fact"),
     ],
 )  # fmt: skip
 def test_problem_names_key_and_expectation(tmp_path: Path, old: str, new: str, expected: str) -> None:

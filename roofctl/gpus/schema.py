@@ -84,11 +84,24 @@ def _yaml_word(value: object) -> str:
 
 
 class Clocks(Model):
-    """Clocks in Hz. Tensor peaks on data sheets can assume a lower clock than the SMs reach."""
+    """Clocks in Hz. Tensor peaks on data sheets can assume a lower clock than the SMs reach.
+
+    ``sm_base_hz`` is what the SMs run at under ncu's ``--clock-control base``.
+    """
 
     sm_boost_hz: KnownFact[Rate]
+    sm_base_hz: Fact[Rate] | None = None
     tensor_boost_hz: Fact[Rate]
     l2_hz: Fact[Rate] | None = None
+
+    @model_validator(mode="after")
+    def _base_below_boost(self) -> Clocks:
+        base, boost = self.sm_base_hz.value if self.sm_base_hz else None, self.sm_boost_hz.value
+        if base is not None and base >= boost:
+            raise ValueError(
+                f"seen sm_base_hz {base:g} and sm_boost_hz {boost:g}; expected the base below the boost clock"
+            )
+        return self
 
 
 class L1(Model):
@@ -171,6 +184,11 @@ class GpuProfile(Model):
     def shared_bytes_per_second(self) -> float | None:
         """Shared-memory bandwidth of all SMs at the boost clock."""
         return self._per_sm(self.shared.bytes_per_clock_per_sm.value)
+
+    @property
+    def sm_base_hz(self) -> float | None:
+        """The SM base clock, or None when nobody knows it."""
+        return self.clocks.sm_base_hz.value if self.clocks.sm_base_hz else None
 
     @property
     def l2_hz(self) -> float | None:
