@@ -17,6 +17,7 @@ from roofctl.gpus import (
     all_profiles,
     find_measured,
     find_profile,
+    launch_seconds,
     load_measured,
     load_profile,
     match_device,
@@ -641,6 +642,32 @@ def test_measured_roofline(local: Path) -> None:
     assert measured.ceilings["hbm"].mixes == {"read": 3.7e11}
 
 
+LAUNCH = """\
+  launch: {value: 2.1e-6, unit: s, best: 2.0e-6, p5: 2.05e-6, p95: 2.2e-6, samples: 20, sm_clock_hz: 1.0e+9,
+           method: "stream: launches 512", mixes: {stream: 2.1e-6, graph: 1.3e-6}}
+provenance:"""
+
+
+def test_the_time_of_a_launch_is_measured_or_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.measured.yaml"
+    path.write_text(MEASURED, encoding="utf-8")
+    assert launch_seconds(None) is None
+    assert launch_seconds(load_measured(path)) is None, "a file from before it was measured stays valid"
+    path.write_text(measured_text("provenance:", LAUNCH), encoding="utf-8")
+    measured = load_measured(path)
+    assert launch_seconds(measured) == 2.1e-6
+    roofline = measured_roofline(tiny(tmp_path), measured)
+    assert [bandwidth.level for bandwidth in roofline.bandwidths] == ["l1", "hbm"], "a time is no rate"
+
+
+def test_a_time_is_a_launch_and_a_launch_is_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.measured.yaml"
+    path.write_text(measured_text("provenance:", LAUNCH.replace("unit: s", "unit: B/s")), encoding="utf-8")
+    assert any("seen launch in B/s; expected s" in problem for problem in file_problems(path))
+    path.write_text(measured_text("provenance:", LAUNCH.replace("  launch:", "  fp32:")), encoding="utf-8")
+    assert any("seen fp32 in s; expected a rate, only launch is a time" in problem for problem in file_problems(path))
+
+
 def test_measured_without_issue_rate_keeps_the_theoretical_peak(local: Path) -> None:
     measured = yaml.safe_load(MEASURED)
     del measured["ceilings"]["issue"]
@@ -679,7 +706,7 @@ def test_measured_of_another_profile_is_refused(local: Path) -> None:
     ("old", "new", "expected"),
     [
         ("value: 3.5e+11", "value: 350e9", "ceilings.hbm.value: seen '350e9' (a text), expected a number: YAML takes 350e9 for text, write 3.5e+11"),
-        ("unit: B/s", "unit: GB/s", "ceilings.hbm.unit: seen 'GB/s' (a text), expected 'B/s', 'warp_inst/s' or 'FLOP/s'"),
+        ("unit: B/s", "unit: GB/s", "ceilings.hbm.unit: seen 'GB/s' (a text), expected 'B/s', 'warp_inst/s', 'FLOP/s' or 's'"),
         ("unit: warp_inst/s", "unit: FLOP/s", "ceilings: seen issue in FLOP/s; expected warp_inst/s"),
         ("p5: 3.4e+11", "p5: 3.9e+11", "ceilings.hbm: seen p5 3.9e+11 above p95 3.55e+11"),
         ("samples: 20", "samples: 0", "ceilings.hbm.samples: seen 0 (a whole number), expected a number above 0"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roofctl.gpus.ceilings import measured_roofline, theoretical_roofline
+from roofctl.gpus.ceilings import launch_seconds, measured_roofline, theoretical_roofline
 from roofctl.gpus.check import load_measured, load_profile
 from roofctl.gpus.match import match_device
 from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
@@ -17,6 +17,7 @@ __all__ = [
     "all_profiles",
     "find_measured",
     "find_profile",
+    "launch_seconds",
     "load_measured",
     "load_profile",
     "match_device",

@@ -228,7 +228,7 @@ def _facts(section: Model | dict[Any, Any], prefix: str) -> Iterator[tuple[str, 
             yield from _facts(value, f"{prefix}{key}.")
 
 
-CeilingUnit = Literal["B/s", "warp_inst/s", "FLOP/s"]
+CeilingUnit = Literal["B/s", "warp_inst/s", "FLOP/s", "s"]
 
 _FIXED_UNITS: Final[dict[str, CeilingUnit]] = {
     "hbm": "B/s",
@@ -236,13 +236,15 @@ _FIXED_UNITS: Final[dict[str, CeilingUnit]] = {
     "l1": "B/s",
     "shared": "B/s",
     "issue": "warp_inst/s",
+    "launch": "s",
 }
 
 
 class MeasuredCeiling(Model):
     """One measured rate: ``value`` (the figure to draw), its spread, its clock and its method.
 
-    All rates are in ``unit``. ``mixes`` holds the same ceiling for other access mixes.
+    All rates are in ``unit``. ``mixes`` holds the same ceiling for other access mixes. ``launch`` is not a rate
+    but a time in seconds: the interval from one launch to the next, whose ``best`` is the smallest.
     """
 
     value: Rate
@@ -288,4 +290,6 @@ class Measured(Model):
             expected = _FIXED_UNITS.get(name, ceiling.unit)
             if ceiling.unit != expected:
                 raise ValueError(f"seen {name} in {ceiling.unit}; expected {expected}")
+            if ceiling.unit == "s" and name not in _FIXED_UNITS:
+                raise ValueError(f"seen {name} in s; expected a rate, only launch is a time")
         return ceilings
