@@ -120,7 +120,9 @@ def prefixed(value: float, unit: str, digits: int = 4) -> str:
 
 
 def rate(name: str, value: float, unit: str) -> str:
-    """``value`` of the ceiling ``name``, in base units, as people write it: GIPS of instructions, OP/s of integers."""
+    """``value`` of the ceiling ``name``, in base units, as people write it: GIPS, OP/s of integers, µs of a launch."""
+    if unit == "s":
+        return duration(value)
     if unit == "warp_inst/s":
         return f"{significant(value / 1e9)} GIPS"
     return prefixed(value, "OP/s" if name.startswith("int") else unit)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from roofctl.errors import DeviceError
 from roofctl.microbench import arithmetic, caches, reference, sass, tensor
-from roofctl.microbench.device import Copy, DeviceFacts, Job, Launch, Process, Timing
+from roofctl.microbench.device import Copy, DeviceFacts, Graph, Job, Launch, Process, Timing
 from roofctl.microbench.table import BULK_TILE_BYTES, CHAINS, KERNELS, MIXES, shape_of
 
 H200 = DeviceFacts(
@@ -68,7 +68,11 @@ def _number(name: str, letter: str) -> int:
 
 @dataclass
 class FakeDevice:
-    """Scripted: ``rates`` by the longest fitting prefix, ``noise`` and ``clocks_hz`` sample by sample."""
+    """Scripted: ``rates`` by the longest fitting prefix, ``noise`` and ``clocks_hz`` sample by sample.
+
+    A launch that does nothing takes ``launch_seconds``, one in a graph ``node_seconds``; the host needs
+    ``queue_seconds`` to hand one over. Without ``graphs`` the driver has none.
+    """
 
     facts: DeviceFacts = H200
     rates: dict[str, float] = field(default_factory=lambda: dict(RATES))
@@ -76,6 +80,11 @@ class FakeDevice:
     clocks_hz: Iterable[float] = (1.98e9,)
     memory_clock_hz: float | None = 3.201e9
     available: int = 140_000_000_000
+    launch_seconds: float = 2.1e-6
+    node_seconds: float = 1.3e-6
+    event_seconds: float = 0.0
+    queue_seconds: float = 4e-6
+    graphs: bool = True
     others: tuple[Process, ...] = ()
     spoil: str = ""
     spoil_with: float = 1.0
@@ -130,6 +139,8 @@ class FakeDevice:
         self._bytes[address] = bytes([value]) * min(size, 8)
 
     def run(self, jobs: Sequence[Job]) -> None:
+        if not self.graphs and any(isinstance(job, Graph) for job in jobs):
+            raise DeviceError("this driver has no CUDA graphs")
         for job in jobs:
             self._compute(job)
             self.seconds += self._takes(job)
@@ -137,8 +148,8 @@ class FakeDevice:
     def time(self, jobs: Sequence[Job], lead: Sequence[Job] = ()) -> Timing:
         self.run(lead)
         self.run(jobs)
-        seconds = sum(self._takes(job) for job in jobs) * next(self._noise)
-        return Timing(seconds, None, self.memory_clock_hz)
+        seconds = (self.event_seconds + sum(self._takes(job) for job in jobs)) * next(self._noise)
+        return Timing(seconds, None, self.memory_clock_hz, self.queue_seconds * (len(lead) + len(jobs)))
 
     def temperature_celsius(self) -> float | None:
         return 41.0
@@ -154,6 +165,10 @@ class FakeDevice:
     def _takes(self, job: Job) -> float:
         if isinstance(job, Copy):
             return 2e-6 + 2 * job.size / self.rates["copy"]
+        if isinstance(job, Graph):
+            return self.node_seconds * job.count
+        if job.kernel == "empty":
+            return self.launch_seconds
         kernel = KERNELS.get(job.kernel)
         if kernel is None:
             return 1e-6
@@ -177,11 +192,14 @@ class FakeDevice:
             self.launched.append("copy")
             self._write(job.to, self._patterns[job.origin])
             return
+        if isinstance(job, Graph):
+            self.launched += [job.launch.kernel] * job.count
+            return
         self.launched.append(job.kernel)
         if self.stop_before and job.kernel.startswith(self.stop_before):
             raise KeyboardInterrupt
         family = job.kernel.split("_")[0]
-        if family in ("fill", "check", "clock"):
+        if family in ("fill", "check", "clock", "empty"):
             getattr(self, f"_{family}")(job)
         elif family == "hbm":
             self._hbm(job)
@@ -196,6 +214,9 @@ class FakeDevice:
 
     def _clock(self, job: Launch) -> None:
         self._tick(int(job.values[0]))
+
+    def _empty(self, job: Launch) -> None:
+        assert (job.grid, job.signature, job.values) == (1, "", ())
 
     def _fill(self, job: Launch) -> None:
         address, elements, mul, add = map(int, job.values)

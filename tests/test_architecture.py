@@ -64,6 +64,7 @@ OWNERS: dict[str, set[str]] = {
     "ncu_report": {"readers"},
     "subprocess": {"profilers/process"},
     "click": {"cli"},
+    "ctypes": {"doctor/ask", "microbench/graphs"},
 }
 HEAVY = ("pandas", "pyarrow", "matplotlib", "plotly", "pycuda", "rich", "pydantic", "numpy")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from roofctl.errors import DeviceError, InputError, VerificationError
-from roofctl.microbench import arithmetic, caches, identify, limits, memory, reference, tensor
+from roofctl.microbench import arithmetic, caches, identify, launch, limits, memory, reference, tensor
 from roofctl.microbench.bench import Bench, Variant, check_memory
 from roofctl.microbench.calibrate import Request, session, sources_for
 from roofctl.microbench.device import Device
@@ -86,6 +86,16 @@ def test_matrix_kernels_compute_what_the_host_says(bench: Bench, kind: str) -> N
     for zeros in (False, True):
         with tensor.operands(bench, kind, zeros=zeros) as held:
             verify_all(tensor.variants(bench, kind, held))
+
+
+def test_launches_are_queued_ahead_and_a_graph_is_no_slower(bench: Bench) -> None:
+    stream, single, graph = launch.stream(bench), launch.single(bench), launch.graph(bench)
+    for sampled in (stream, single, graph):
+        assert sampled.settings["queued_in_ms"] < sampled.settings["wait_ms"]
+        assert 2e-7 < sampled.result.median < 2e-5
+    assert stream.reservations == ()
+    assert graph.result.median < 1.1 * stream.result.median
+    assert stream.result.median < 1.1 * single.result.median
 
 
 def test_a_wrong_memory_is_seen(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from roofctl.gpus import (
     all_profiles,
     find_measured,
     find_profile,
+    launch_seconds,
     load_measured,
     load_profile,
     match_device,
@@ -152,6 +154,26 @@ def test_shipped_profile_loads_with_its_sources(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_base_clock_is_stated_and_below_the_boost_clock(path: Path) -> None:
+    clocks = load_profile(path).clocks
+    assert clocks.sm_base_hz is not None, "say that it is unknown"
+    if clocks.sm_base_hz.value is None:
+        assert clocks.sm_base_hz.note
+    else:
+        assert 0.3 < clocks.sm_base_hz.value / clocks.sm_boost_hz.value < 1
+
+
+def test_h200_base_clock_is_that_of_the_kept_capture() -> None:
+    """Of its longest kernel (50 ms): in short ones the counter's window holds time in which no SM ran."""
+    path = Path(__file__).parent / "data" / "captures-h200" / "base-clock" / "capture.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        _units, *rows = csv.DictReader(file)
+    longest = max(rows, key=lambda row: float(row["gpu__time_duration.sum"]))
+    seen = float(longest["sm__cycles_elapsed.avg.per_second"])
+    assert find_profile("h200").profile.sm_base_hz == pytest.approx(seen, rel=1e-3)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_numbers_are_numbers_to_yaml(path: Path) -> None:
     def texts(value: object) -> Iterator[str]:
         if isinstance(value, dict):
@@ -242,6 +264,10 @@ def test_h200_l2_runs_at_its_own_clock() -> None:
     ("name", "key", "basis"),
     [
         ("h200", "memory.bus_bits", "driver"),
+        ("h200", "clocks.sm_base_hz", "driver"),
+        ("a100-sxm4-40gb", "clocks.sm_base_hz", "third-party"),
+        ("l4", "clocks.sm_base_hz", "memory"),
+        ("h100-sxm", "clocks.sm_base_hz", "unknown"),
         ("h200", "memory.clock_hz", "driver"),
         ("h200", "l2.bytes", "driver"),
         ("h200", "memory.datasheet_bytes_per_second", "vendor"),
@@ -264,6 +290,7 @@ def test_basis_of_shipped_facts(name: str, key: str, basis: str) -> None:
 def test_good_profile_loads(tmp_path: Path) -> None:
     profile = tiny(tmp_path)
     assert profile.aliases == ("small", "tiny-gpu")
+    assert profile.sm_base_hz is None, "a file from before it was a fact stays valid"
     assert profile.peak_instructions_per_second == 4e10
     assert profile.pin_bytes_per_second == pytest.approx(3.84e11)
     assert profile.l1_bytes_per_second == profile.shared_bytes_per_second == 1.28e12
@@ -314,6 +341,10 @@ def test_good_profile_loads(tmp_path: Path) -> None:
         ("schema: 1", "schema: 0", "schema: seen 0 (a whole number), expected 1"),
         ("die: GH100", "die: GH100\ndie: GH200", "die: written twice; expected once"),
         ("  slices: ", "  bytes: ", "l2.bytes: written twice"),
+        ("  tensor_boost_hz:", "  sm_base_hz: {value: 1.0e+9, basis: vendor, source: sheet}\n  tensor_boost_hz:", "line 13, clocks: seen sm_base_hz 1e+09 and sm_boost_hz 1e+09; expected the base below the boost clock"),
+        ("  tensor_boost_hz:", "  sm_base_hz: {value: 900e6, basis: vendor, source: sheet}\n  tensor_boost_hz:", "clocks.sm_base_hz.value: seen '900e6' (a text), expected a number: YAML takes 900e6 for text, write 9.0e+8"),
+        ("  tensor_boost_hz:", "  sm_base_hz: {value: null, basis: vendor, source: sheet}\n  tensor_boost_hz:", "clocks.sm_base_hz: seen value null with basis vendor"),
+        ("  tensor_boost_hz:", "  sm_base_hz: 9.0e+8\n  tensor_boost_hz:", "clocks.sm_base_hz: seen 900000000.0 (a number), expected a fact"),
     ],
 )  # fmt: skip
 def test_problem_names_key_and_expectation(tmp_path: Path, old: str, new: str, expected: str) -> None:
@@ -611,6 +642,32 @@ def test_measured_roofline(local: Path) -> None:
     assert measured.ceilings["hbm"].mixes == {"read": 3.7e11}
 
 
+LAUNCH = """\
+  launch: {value: 2.1e-6, unit: s, best: 2.0e-6, p5: 2.05e-6, p95: 2.2e-6, samples: 20, sm_clock_hz: 1.0e+9,
+           method: "stream: launches 512", mixes: {stream: 2.1e-6, graph: 1.3e-6}}
+provenance:"""
+
+
+def test_the_time_of_a_launch_is_measured_or_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.measured.yaml"
+    path.write_text(MEASURED, encoding="utf-8")
+    assert launch_seconds(None) is None
+    assert launch_seconds(load_measured(path)) is None, "a file from before it was measured stays valid"
+    path.write_text(measured_text("provenance:", LAUNCH), encoding="utf-8")
+    measured = load_measured(path)
+    assert launch_seconds(measured) == 2.1e-6
+    roofline = measured_roofline(tiny(tmp_path), measured)
+    assert [bandwidth.level for bandwidth in roofline.bandwidths] == ["l1", "hbm"], "a time is no rate"
+
+
+def test_a_time_is_a_launch_and_a_launch_is_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.measured.yaml"
+    path.write_text(measured_text("provenance:", LAUNCH.replace("unit: s", "unit: B/s")), encoding="utf-8")
+    assert any("seen launch in B/s; expected s" in problem for problem in file_problems(path))
+    path.write_text(measured_text("provenance:", LAUNCH.replace("  launch:", "  fp32:")), encoding="utf-8")
+    assert any("seen fp32 in s; expected a rate, only launch is a time" in problem for problem in file_problems(path))
+
+
 def test_measured_without_issue_rate_keeps_the_theoretical_peak(local: Path) -> None:
     measured = yaml.safe_load(MEASURED)
     del measured["ceilings"]["issue"]
@@ -649,7 +706,7 @@ def test_measured_of_another_profile_is_refused(local: Path) -> None:
     ("old", "new", "expected"),
     [
         ("value: 3.5e+11", "value: 350e9", "ceilings.hbm.value: seen '350e9' (a text), expected a number: YAML takes 350e9 for text, write 3.5e+11"),
-        ("unit: B/s", "unit: GB/s", "ceilings.hbm.unit: seen 'GB/s' (a text), expected 'B/s', 'warp_inst/s' or 'FLOP/s'"),
+        ("unit: B/s", "unit: GB/s", "ceilings.hbm.unit: seen 'GB/s' (a text), expected 'B/s', 'warp_inst/s', 'FLOP/s' or 's'"),
         ("unit: warp_inst/s", "unit: FLOP/s", "ceilings: seen issue in FLOP/s; expected warp_inst/s"),
         ("p5: 3.4e+11", "p5: 3.9e+11", "ceilings.hbm: seen p5 3.9e+11 above p95 3.55e+11"),
         ("samples: 20", "samples: 0", "ceilings.hbm.samples: seen 0 (a whole number), expected a number above 0"),

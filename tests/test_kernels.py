@@ -208,6 +208,17 @@ def _extra(kernel: Kernel, counted: Counter[str], opcodes: frozenset[str], times
 
 @needs_nvcc
 @needs_disassembler
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: f"sm_{chip[0]}{chip[1]}")
+def test_the_empty_kernel_is_empty(chip: tuple[int, int]) -> None:
+    """At most the stack pointer, which the compiler sets whether it is used or not, and the exit."""
+    counted = sass.whole(disassembled(chip, "launch.cu")["empty"])
+    assert counted.pop("EXIT") == 1
+    assert set(counted) <= {"MOV", "LDC"}
+    assert counted.total() <= 1
+
+
+@needs_nvcc
+@needs_disassembler
 def test_hopper_uses_both_half_precision_pipes_and_no_emulation() -> None:
     for name in ("fp16_s16", "bf16_s16"):
         (loop, *_) = disassembled((9, 0), "fp16.cu")[name].loops()

@@ -33,6 +33,7 @@ def test_summary_is_median_best_and_percentiles() -> None:
     found = stats.summarize([float(n) for n in range(1, 22)])
     assert (found.median, found.best, found.p5, found.p95, found.samples) == (11.0, 21.0, 2.0, 20.0, 21)
     assert found.spread == pytest.approx(18 / 11)
+    assert stats.summarize([3.0, 1.0, 2.0], least=True).best == 1.0
 
 
 def test_percentile_interpolates() -> None:
@@ -198,14 +199,17 @@ def test_command_names_the_target_in_full() -> None:
 
 def test_sources_are_those_that_the_levels_need() -> None:
     assert sources_for(["fp64"], (9, 0)) == ["fill.cu", "clock.cu", "fp64.cu"]
+    assert sources_for(["launch"], (7, 5)) == ["fill.cu", "clock.cu", "launch.cu"]
     assert "tensor_wgmma.cu" in sources_for(LEVELS, (9, 0))
     assert "tensor_mma.cu" not in sources_for(LEVELS, (9, 0))
     assert not {"hbm_bulk.cu", "tensor_wgmma.cu"} & set(sources_for(LEVELS, (8, 0)))
     assert sources_for(["tensor"], (10, 0)) == ["fill.cu", "clock.cu"]
 
 
-def test_every_kernel_has_work() -> None:
-    assert all((k.item_bytes > 0) != (k.item_operations > 0) for k in KERNELS.values())
+def test_every_kernel_has_work_but_the_empty_one() -> None:
+    idle = [k.name for k in KERNELS.values() if k.item_bytes == k.item_operations == 0]
+    assert idle == ["empty"]
+    assert all((k.item_bytes > 0) != (k.item_operations > 0) for k in KERNELS.values() if k.name not in idle)
 
 
 # --- sizes ---
@@ -281,6 +285,13 @@ def test_no_rate_above_the_hardware_is_reported(name: str, value: float, clock: 
             limits.gate(PROFILE, name, value, clock, name)
     else:
         assert limits.gate(PROFILE, name, value, clock, name) == ""
+
+
+def test_a_launch_has_no_theoretical_time_and_no_gate() -> None:
+    assert limits.unit_of("launch") == "s"
+    assert limits.theoretical(PROFILE, "launch") is None
+    for seconds in (1e-9, 2e-6, 1.0):
+        assert limits.gate(PROFILE, "launch", seconds, 1.98e9, "launch") == ""
 
 
 def test_an_oddly_low_rate_is_warned_about() -> None:

@@ -53,7 +53,7 @@ def test_every_level_of_a_hopper() -> None:
     assert failures == ()
     found = ceilings(outcomes)
     assert list(found) == [
-        "hbm", "l2", "l1", "shared", "issue", "fp64", "fp32", "fp16", "bf16",
+        "hbm", "l2", "l1", "shared", "issue", "launch", "fp64", "fp32", "fp16", "bf16",
         "fp16_tc", "bf16_tc", "tf32_tc", "fp8_tc", "int8_tc", "fp64_tc",
     ]  # fmt: skip
     assert all(ceiling.sampled.result.samples >= 20 or name.endswith("_tc") for name, ceiling in found.items())
@@ -77,7 +77,8 @@ def test_hbm_is_the_best_of_four_mixes_and_keeps_each() -> None:
 
 def test_samples_are_at_least_ten_milliseconds() -> None:
     found = ceilings(calibrated(FakeDevice())[0])
-    assert all(s.sample_seconds >= 0.01 for ceiling in found.values() for s in ceiling.mixes.values())
+    rates = [ceiling for ceiling in found.values() if ceiling.name != "launch"]
+    assert all(s.sample_seconds >= 0.01 for ceiling in rates for s in ceiling.mixes.values())
 
 
 def test_hbm_sweeps_block_width_and_working_set() -> None:

@@ -163,6 +163,7 @@ def test_gtxn_counts_sectors() -> None:
     ("name", "value", "unit", "text"),
     [
         ("issue", 1.0446e12, "warp_inst/s", "1045 GIPS"),
+        ("launch", 2.1e-6, "s", "2.100 µs"),
         ("int8_tc", 1.869e15, "FLOP/s", "1.869 POP/s"),
         ("fp8_tc", 1.702e15, "FLOP/s", "1.702 PFLOP/s"),
         ("hbm", 4.71e12, "B/s", "4.710 TB/s"),

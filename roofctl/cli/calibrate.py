@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from roofctl.microbench.levels import Ceiling, Outcome
     from roofctl.plots.sweep import SweepPicture
 
-_LEVELS = ("hbm", "l2", "l1", "shared", "issue", "fp64", "fp32", "fp16", "tensor")
+_LEVELS = ("hbm", "l2", "l1", "shared", "issue", "launch", "fp64", "fp32", "fp16", "tensor")
 _PICTURE_BY_NAME = "-"
 _COLUMNS = ["ceiling", ">measured", ">theoretical", ">factor", ">best", ">spread", ">SM clock", "how"]
 
@@ -62,7 +62,7 @@ _COLUMNS = ["ceiling", ">measured", ">theoretical", ">factor", ">best", ">spread
 def calibrate(
     levels: tuple[str, ...], as_json: bool, no_write: bool, picture: str | None, index: int, **options: Any
 ) -> None:
-    """Measure this GPU's ceilings: bandwidths, issue rate, FLOP rates, matrix rates.
+    """Measure this GPU's ceilings: bandwidths, issue rate, launch time, FLOP rates, matrix rates.
 
     Each figure is the median of at least 20 samples, checked against a known answer, and kept with
     its spread and clocks in NAME.measured.yaml, which plot and report then use. Clocks are never
@@ -172,9 +172,9 @@ def _row(outcome: Outcome) -> list[str]:
         return []
     result, limit = outcome.sampled.result, outcome.theoretical
     marked = "!" if outcome.sampled.reservations or outcome.warnings else ""
-    factor = "" if outcome.factor is None else f"{outcome.factor:.3f}{marked}"
+    factor = marked if outcome.factor is None else f"{outcome.factor:.3f}{marked}"
     clock = "" if outcome.sm_clock_hz is None else f"{outcome.sm_clock_hz / 1e6:.0f} MHz"
-    theory = _rate(outcome, limit.value) if limit else "unknown"
+    theory = _rate(outcome, limit.value) if limit else "none" if outcome.name == "launch" else "unknown"
     return [
         outcome.name, _rate(outcome, outcome.value), theory, factor, _rate(outcome, result.best),
         f"{result.spread:.1%}", clock, outcome.method,

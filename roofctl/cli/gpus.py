@@ -12,7 +12,7 @@ import click
 
 from roofctl.cli.common import say, talk_options, terminal_width, use_color
 from roofctl.errors import InputError, RoofctlError
-from roofctl.units import gtxn, prefixed, rate, significant
+from roofctl.units import duration, gtxn, prefixed, rate, significant
 
 if TYPE_CHECKING:
     from roofctl.gpus import Found
@@ -161,6 +161,9 @@ def _print_ceilings(data: dict[str, Any]) -> None:
         rate = row["bytes_per_second"]
         cells = [prefixed(rate, "B/s"), significant(gtxn(rate)), significant(row["ridge"])]
         rows.append([row["level"], *cells, _clock(row["clock"]), row["basis"], row["origin"]])
+    launch = data.get("ceilings", {}).get("launch")
+    if launch:
+        rows.append(["launch", duration(launch["value"]), "", "", "", "measured", launch["method"]])
     rows += [[level, "unknown", "", "", "", "", reason] for level, reason in data["absent"].items()]
     _print_table(["ceiling", ">rate", ">GTXN/s", ">ridge inst/txn", "clock", "basis", "origin"], rows)
 

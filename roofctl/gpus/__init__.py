@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roofctl.gpus.ceilings import measured_roofline, theoretical_roofline
+from roofctl.gpus.ceilings import launch_seconds, measured_roofline, theoretical_roofline
 from roofctl.gpus.check import load_measured, load_profile
 from roofctl.gpus.compute import PRECISIONS as COMPUTE_PRECISIONS
 from roofctl.gpus.compute import flop_roofline
@@ -21,6 +21,7 @@ __all__ = [
     "find_measured",
     "find_profile",
     "flop_roofline",
+    "launch_seconds",
     "load_measured",
     "load_profile",
     "match_device",

@@ -53,6 +53,15 @@ def measured_roofline(profile: GpuProfile, measured: Measured) -> Roofline:
     return Roofline(gpu=profile.name, peak=peak, bandwidths=tuple(bandwidths), absent=absent)
 
 
+def launch_seconds(measured: Measured | None) -> float | None:
+    """Seconds that a launch takes at least: the measured interval between two launches of a kernel that does nothing.
+
+    None where nothing was measured, or the launch was not: then no bound by launches is known.
+    """
+    ceiling = measured.ceilings.get("launch") if measured else None
+    return ceiling.value if ceiling else None
+
+
 def boost_clock(profile: GpuProfile) -> Clock:
     """The SM boost clock, at which theoretical ceilings are stated unless another is given."""
     return Clock(profile.clocks.sm_boost_hz.value, "sm", "boost")

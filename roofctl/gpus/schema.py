@@ -84,11 +84,24 @@ def _yaml_word(value: object) -> str:
 
 
 class Clocks(Model):
-    """Clocks in Hz. Tensor peaks on data sheets can assume a lower clock than the SMs reach."""
+    """Clocks in Hz. Tensor peaks on data sheets can assume a lower clock than the SMs reach.
+
+    ``sm_base_hz`` is what the SMs run at under ncu's ``--clock-control base``.
+    """
 
     sm_boost_hz: KnownFact[Rate]
+    sm_base_hz: Fact[Rate] | None = None
     tensor_boost_hz: Fact[Rate]
     l2_hz: Fact[Rate] | None = None
+
+    @model_validator(mode="after")
+    def _base_below_boost(self) -> Clocks:
+        base, boost = self.sm_base_hz.value if self.sm_base_hz else None, self.sm_boost_hz.value
+        if base is not None and base >= boost:
+            raise ValueError(
+                f"seen sm_base_hz {base:g} and sm_boost_hz {boost:g}; expected the base below the boost clock"
+            )
+        return self
 
 
 class L1(Model):
@@ -173,6 +186,11 @@ class GpuProfile(Model):
         return self._per_sm(self.shared.bytes_per_clock_per_sm.value)
 
     @property
+    def sm_base_hz(self) -> float | None:
+        """The SM base clock, or None when nobody knows it."""
+        return self.clocks.sm_base_hz.value if self.clocks.sm_base_hz else None
+
+    @property
     def l2_hz(self) -> float | None:
         """The L2's own clock, or None when nobody has read it."""
         return self.clocks.l2_hz.value if self.clocks.l2_hz else None
@@ -210,7 +228,7 @@ def _facts(section: Model | dict[Any, Any], prefix: str) -> Iterator[tuple[str, 
             yield from _facts(value, f"{prefix}{key}.")
 
 
-CeilingUnit = Literal["B/s", "warp_inst/s", "FLOP/s"]
+CeilingUnit = Literal["B/s", "warp_inst/s", "FLOP/s", "s"]
 
 _FIXED_UNITS: Final[dict[str, CeilingUnit]] = {
     "hbm": "B/s",
@@ -218,13 +236,15 @@ _FIXED_UNITS: Final[dict[str, CeilingUnit]] = {
     "l1": "B/s",
     "shared": "B/s",
     "issue": "warp_inst/s",
+    "launch": "s",
 }
 
 
 class MeasuredCeiling(Model):
     """One measured rate: ``value`` (the figure to draw), its spread, its clock and its method.
 
-    All rates are in ``unit``. ``mixes`` holds the same ceiling for other access mixes.
+    All rates are in ``unit``. ``mixes`` holds the same ceiling for other access mixes. ``launch`` is not a rate
+    but a time in seconds: the interval from one launch to the next, whose ``best`` is the smallest.
     """
 
     value: Rate
@@ -270,4 +290,6 @@ class Measured(Model):
             expected = _FIXED_UNITS.get(name, ceiling.unit)
             if ceiling.unit != expected:
                 raise ValueError(f"seen {name} in {ceiling.unit}; expected {expected}")
+            if ceiling.unit == "s" and name not in _FIXED_UNITS:
+                raise ValueError(f"seen {name} in s; expected a rate, only launch is a time")
         return ceilings

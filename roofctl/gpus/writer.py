@@ -39,8 +39,10 @@ COMMENTS: Final[Mapping[str, str]] = {
     "compute_capability": "Quoted: nvidia-smi --query-gpu=compute_cap --format=csv",
     "sources": "Key: title of the document, as precise as you have it.",
     "sm_count": "Must be known: peak = SMs x schedulers x boost clock. Schedulers are 4 since Volta.",
-    "clocks": "sm_boost_hz must be known (nvidia-smi -q -d CLOCK, Max Clocks, SM). tensor_boost_hz is the clock\n"
-    "that the data sheet's tensor peaks assume. l2_hz (may be left out): lts__cycles_elapsed.avg.per_second.",
+    "clocks": "sm_boost_hz must be known (nvidia-smi -q -d CLOCK, Max Clocks, SM). sm_base_hz (may be left out) is\n"
+    "the clock under ncu --clock-control base: sm__cycles_elapsed.avg.per_second of a long kernel.\n"
+    "tensor_boost_hz is the clock that the data sheet's tensor peaks assume.\n"
+    "l2_hz (may be left out): lts__cycles_elapsed.avg.per_second.",
     "l1": "L1 and shared memory together; 128 B per clock and SM on most chips, 64 on Turing.",
     "l2": "bytes_per_clock = slices x 64 B as a rule; unknown unless it is published or was read with counters.",
     "memory": "Pin rate = 2 x clock_hz x bus_bits / 8. Take both from the driver where you can.",
@@ -67,7 +69,7 @@ def skeleton(name: str) -> str:
         "sources": {"datasheet": "title of the data sheet, with its date"},
         "sm_count": unknown,
         "schedulers_per_sm": {"value": 4, "basis": "memory", "source": "datasheet"},
-        "clocks": {"sm_boost_hz": unknown, "tensor_boost_hz": unknown},
+        "clocks": {"sm_boost_hz": unknown, "sm_base_hz": unknown, "tensor_boost_hz": unknown},
         "l1": {"bytes_per_sm": unknown, "bytes_per_clock_per_sm": unknown},
         "shared": {"max_bytes_per_sm": unknown, "bytes_per_clock_per_sm": unknown},
         "l2": {"bytes": unknown, "partitions": unknown, "slices": unknown, "bytes_per_clock": unknown},

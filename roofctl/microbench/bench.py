@@ -197,9 +197,9 @@ class Bench:
         """Fill memory with the pattern."""
         self.device.run([self.helper(f"fill_e{width}", address, elements, *reference.PATTERN)])
 
-    def time(self, jobs: Sequence[Job]) -> Timing:
+    def time(self, jobs: Sequence[Job], wait_ns: int = _LEAD_NS) -> Timing:
         """One timed batch. The device waits a moment first, so that the batch is queued when the time starts."""
-        timing = self.device.time(jobs, [self.helper("clock_probe", self.clocks, _LEAD_NS, grid=1, block=1)])
+        timing = self.device.time(jobs, [self.helper("clock_probe", self.clocks, wait_ns, grid=1, block=1)])
         self.busy_seconds += timing.seconds
         return timing
 

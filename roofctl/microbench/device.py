@@ -58,16 +58,28 @@ class Copy:
     size: int
 
 
-Job: TypeAlias = Launch | Copy
+@dataclass(frozen=True)
+class Graph:
+    """A launch ``count`` times in a chain, which the driver gets as one CUDA graph."""
+
+    launch: Launch
+    count: int
+
+
+Job: TypeAlias = Launch | Copy | Graph
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One timed batch of jobs, and the clocks that were read while it ran (None: no one to ask)."""
+    """One timed batch of jobs, and the clocks that were read while it ran (None: no one to ask).
+
+    ``queue_seconds`` is the host's time from before the lead until all was queued.
+    """
 
     seconds: float
     sm_clock_hz: float | None = None
     memory_clock_hz: float | None = None
+    queue_seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from roofctl.errors import DeviceError
 from roofctl.gpus.schema import GpuProfile
-from roofctl.microbench import arithmetic, caches, limits, memory, tensor
+from roofctl.microbench import arithmetic, caches, launch, limits, memory, tensor
 from roofctl.microbench.bench import Bench, Manner, Probe, Sampled, Variant, describe, measure, scale_to
 from roofctl.microbench.table import MIXES, TENSOR_TYPES
 
-LEVELS: Final = ("hbm", "l2", "l1", "shared", "issue", "fp64", "fp32", "fp16", "tensor")
+LEVELS: Final = ("hbm", "l2", "l1", "shared", "issue", "launch", "fp64", "fp32", "fp16", "tensor")
 
 _TENSOR_MIXES: Final[dict[str, Manner]] = {"issue": "bursts", "sustained": "sustained"}
 """Issue: zeros, in bursts between which power and clock recover. Sustained: random numbers, for seconds."""
@@ -93,6 +94,8 @@ def run_level(bench: Bench, profile: GpuProfile, level: str) -> Iterator[Outcome
         yield _shared(bench, profile)
     elif level == "issue":
         yield _single(profile, "issue", "issue", measure(bench, "issue", arithmetic.issue_variants(bench)))
+    elif level == "launch":
+        yield from _launch(bench, profile)
     elif level == "tensor":
         yield from _tensor(bench, profile)
     else:
@@ -186,6 +189,16 @@ def _shared(bench: Bench, profile: GpuProfile) -> Ceiling:
         mix: measure(bench, f"shared {mix}", caches.shared_variants(bench, mix)) for mix in caches.SHARED_MIXES
     }  # fmt: skip
     return _ceiling(profile, "shared", "shared", "read", mixes)
+
+
+def _launch(bench: Bench, profile: GpuProfile) -> Iterator[Outcome]:
+    """The interval in a stream is what counts: it is how most applications launch."""
+    mixes = {"stream": launch.stream(bench), "single": launch.single(bench)}
+    try:
+        mixes["graph"] = launch.graph(bench)
+    except DeviceError as error:
+        yield Absent("launch graph", error.message)
+    yield _ceiling(profile, "launch", "launch", "stream", mixes)
 
 
 def _vector(bench: Bench, profile: GpuProfile, level: str) -> Iterator[Outcome]:

@@ -14,11 +14,18 @@ _HBM_SLACK: Final = 1.02
 _CLOCK_SLACK: Final = 1.01
 """Ceilings of the SM clock are compared at the clock that was read; reading it is good to a percent."""
 
-UNITS: Final[dict[str, CeilingUnit]] = {"hbm": "B/s", "l2": "B/s", "l1": "B/s", "shared": "B/s", "issue": "warp_inst/s"}
+UNITS: Final[dict[str, CeilingUnit]] = {
+    "hbm": "B/s",
+    "l2": "B/s",
+    "l1": "B/s",
+    "shared": "B/s",
+    "issue": "warp_inst/s",
+    "launch": "s",
+}
 
 
 def unit_of(name: str) -> CeilingUnit:
-    """The unit of a ceiling; what is not a memory level or the issue rate counts operations."""
+    """The unit of a ceiling; what is not a memory level, the issue rate or a launch counts operations."""
     return UNITS.get(name, "FLOP/s")
 
 
@@ -34,6 +41,9 @@ def theoretical(profile: GpuProfile, name: str) -> Limit | None:
     """The figure that the measured one is divided by, or None when the profile's facts do not give it."""
     if name == "hbm":
         return _hbm(profile)
+    if name == "launch":
+        # No fact of a GPU gives the time of a launch: it is measured, and no gate applies to it.
+        return None
     boost = profile.clocks.sm_boost_hz.value
     at = f"at {prefixed(boost, 'Hz', 3)}"
     if name == "l2":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from roofctl.errors import DeviceError
-from roofctl.microbench.device import Copy, Device, DeviceFacts, Job, Launch, Process, Timing
+from roofctl.microbench.device import Copy, Device, DeviceFacts, Graph, Job, Launch, Process, Timing
+from roofctl.microbench.graphs import Graphs
 from roofctl.microbench.nvml import Nvml
 
 _DEFAULT_SHARED_BYTES = 48 * 1024
@@ -60,6 +62,8 @@ class PycudaDevice:
         self._modules: dict[str, Any] = {}
         self._functions: dict[tuple[str, str], Any] = {}
         self._memory: dict[int, Any] = {}
+        self._graphs: dict[Graph, int] = {}
+        self._driver: Graphs | None = None
         self.facts = self._facts(device, index)
 
     def _facts(self, device: Any, index: int) -> DeviceFacts:
@@ -129,6 +133,7 @@ class PycudaDevice:
     def run(self, jobs: Sequence[Job]) -> None:
         """Run jobs in order and wait for them."""
         with self._errors(f"{_names(jobs)} failed on the GPU"):
+            self._prepare(jobs)
             self._submit(jobs)
             self._stream.synchronize()
 
@@ -138,14 +143,16 @@ class PycudaDevice:
         with self._errors(f"{_names(jobs)} failed on the GPU"):
             self._prepare(jobs)
             self._prepare(lead)
+            begun = time.perf_counter()
             self._submit(lead)
             start.record(self._stream)
             self._submit(jobs)
             stop.record(self._stream)
+            queue_seconds = time.perf_counter() - begun
             sm_hz = self._nvml.sm_clock_hz() if self._nvml else None
             memory_hz = self._nvml.memory_clock_hz() if self._nvml else None
             stop.synchronize()
-            return Timing(start.time_till(stop) * 1e-3, sm_hz, memory_hz)
+            return Timing(start.time_till(stop) * 1e-3, sm_hz, memory_hz, queue_seconds)
 
     def temperature_celsius(self) -> float | None:
         """Temperature of the GPU now."""
@@ -157,6 +164,9 @@ class PycudaDevice:
 
     def close(self) -> None:
         """Free the memory and leave the context."""
+        for graph in self._graphs.values():
+            self._driver_graphs().destroy(graph)
+        self._graphs.clear()
         for memory in self._memory.values():
             memory.free()
         self._memory.clear()
@@ -169,17 +179,38 @@ class PycudaDevice:
         for job in jobs:
             if isinstance(job, Copy):
                 self._cuda.memcpy_dtod_async(job.to, job.origin, job.size, self._stream)
+            elif isinstance(job, Graph):
+                self._driver_graphs().launch(self._graphs[job], self._stream.handle)
             else:
-                block = (job.block, 1, 1)
-                self._function(job).prepared_async_call(
-                    (job.grid, 1), block, self._stream, *job.values, shared_size=job.shared_bytes
-                )
+                self._launch(job, self._stream)
+
+    def _launch(self, launch: Launch, stream: Any) -> None:
+        grid, block = (launch.grid, 1), (launch.block, 1, 1)
+        self._function(launch).prepared_async_call(grid, block, stream, *launch.values, shared_size=launch.shared_bytes)
 
     def _prepare(self, jobs: Sequence[Job]) -> None:
-        """Look up functions before the first event, so that it is not part of the time."""
+        """Look up functions and make graphs before the first event, so that it is not part of the time."""
         for job in jobs:
             if isinstance(job, Launch):
                 self._function(job)
+            elif isinstance(job, Graph) and job not in self._graphs:
+                self._graphs[job] = self._graph(job)
+
+    def _graph(self, graph: Graph) -> int:
+        """An executable graph. It is captured in a stream of its own: a failure must not spoil the one in use."""
+        self._prepare([graph.launch])
+        stream = self._cuda.Stream()
+
+        def submit() -> None:
+            for _ in range(graph.count):
+                self._launch(graph.launch, stream)
+
+        return self._driver_graphs().capture(stream.handle, submit)
+
+    def _driver_graphs(self) -> Graphs:
+        if self._driver is None:
+            self._driver = Graphs.open()
+        return self._driver
 
     def _function(self, launch: Launch) -> Any:
         key = (launch.source, launch.kernel)
@@ -204,8 +235,13 @@ class PycudaDevice:
 
 
 def _names(jobs: Sequence[Job]) -> str:
-    names = dict.fromkeys(job.kernel if isinstance(job, Launch) else "the driver's copy" for job in jobs)
-    return ", ".join(names)
+    return ", ".join(dict.fromkeys(_name(job) for job in jobs))
+
+
+def _name(job: Job) -> str:
+    if isinstance(job, Graph):
+        return f"a graph of {job.launch.kernel}"
+    return job.kernel if isinstance(job, Launch) else "the driver's copy"
 
 
 def _hint(text: str) -> str:

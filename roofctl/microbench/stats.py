@@ -14,7 +14,7 @@ SPREAD_TOLERANCE: Final = 0.03
 
 @dataclass(frozen=True)
 class Statistics:
-    """Rates of equal samples: the median is what is reported as measured."""
+    """Rates (or times) of equal samples: the median is what is reported as measured."""
 
     median: float
     best: float
@@ -28,12 +28,12 @@ class Statistics:
         return (self.p95 - self.p5) / self.median
 
 
-def summarize(rates: Sequence[float]) -> Statistics:
-    """Statistics of at least one rate."""
+def summarize(rates: Sequence[float], *, least: bool = False) -> Statistics:
+    """Statistics of at least one rate; of times (``least``) the best is the smallest."""
     ordered = sorted(rates)
     return Statistics(
         median=statistics.median(ordered),
-        best=ordered[-1],
+        best=ordered[0 if least else -1],
         p5=percentile(ordered, 0.05),
         p95=percentile(ordered, 0.95),
         samples=len(ordered),

@@ -155,6 +155,10 @@ def _arithmetic() -> Iterator[Kernel]:
         yield Kernel(f"issue_mix_s{steps}", "issue.cu", "ffIPPI", 1, 0, 2 * fmas, opcodes)
 
 
+def _launch() -> Iterator[Kernel]:
+    yield Kernel("empty", "launch.cu", "", 32, 0, 0, (("EXIT", 1),), scope="kernel")
+
+
 @dataclass(frozen=True)
 class Shape:
     """A matrix kernel's operands: ``m`` rows of A a warp(group), ``n`` columns, bytes of K a row in memory.
@@ -224,7 +228,7 @@ def _tensor() -> Iterator[Kernel]:
 
 
 KERNELS: Final[dict[str, Kernel]] = {
-    kernel.name: kernel for group in (_hbm, _hbm_bulk, _caches, _arithmetic, _tensor) for kernel in group()
+    kernel.name: kernel for group in (_hbm, _hbm_bulk, _caches, _arithmetic, _launch, _tensor) for kernel in group()
 }
 
 HELPERS: Final[dict[str, tuple[str, str]]] = {
