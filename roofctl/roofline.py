@@ -107,11 +107,41 @@ class Peak:
 
 
 @dataclass(frozen=True)
+class Wall:
+    """An intensity that a known access pattern produces: memory instructions per transaction."""
+
+    intensity: float
+    name: str
+    main: bool = True
+
+
+GLOBAL_WALLS: Final = (
+    Wall(1, "stride 0"),
+    Wall(1 / 4, "unit stride 4\u00a0B"),
+    Wall(1 / 8, "8\u00a0B", main=False),
+    Wall(1 / 16, "16\u00a0B", main=False),
+    Wall(1 / 32, "stride ≥\u00a032\u00a0B"),
+)
+"""Full warps, sectors of 32 bytes: all lanes in one sector; neighbours of 4, 8 or 16 bytes; a sector for each lane."""
+
+SHARED_WALLS: Final = (
+    Wall(1, "no conflict"),
+    Wall(1 / 2, "2-way", main=False),
+    Wall(1 / 4, "4-way", main=False),
+    Wall(1 / 8, "8-way", main=False),
+    Wall(1 / 16, "16-way", main=False),
+    Wall(1 / 32, "32-way conflict"),
+)
+"""Full warps of 4 bytes a lane; with 8 and 16 bytes a lane an access needs 2 and 4 wavefronts without any conflict."""
+
+
+@dataclass(frozen=True)
 class Roofline:
     """A set of ceilings of one GPU: a peak per type of work and at most one bandwidth per level.
 
     ``absent`` says, per level or type of work, why a ceiling is not known; a missing ceiling is never 0.
-    ``peak`` is the highest of the peaks, ``others`` are the rest.
+    ``peak`` is the highest of the peaks, ``others`` are the rest. ``shared`` is the bandwidth of shared memory,
+    which is part of L1 and no level of its own.
     """
 
     gpu: str
@@ -120,6 +150,7 @@ class Roofline:
     absent: Mapping[str, str] = field(default_factory=dict)
     model: Model = "instruction"
     others: tuple[Peak, ...] = ()
+    shared: Bandwidth | None = None
 
     @property
     def basis(self) -> Basis:
@@ -167,6 +198,7 @@ class Roofline:
             peak=self.peak.at_clock(clock),
             others=tuple(peak.at_clock(clock) for peak in self.others),
             bandwidths=tuple(b.at_clock(clock) for b in self.bandwidths),
+            shared=self.shared.at_clock(clock) if self.shared else None,
         )
 
 

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from roofctl.study import Study
 
 
+def _spaces(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """``global,shared`` as a tuple, each once."""
+    words = [word.strip() for word in value.split(",")] if value is not None else []
+    unknown = [word for word in words if word not in ("global", "shared")]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is not global or shared")
+    return tuple(dict.fromkeys(words))
+
+
 @click.command()
 @input_options
 @click.option(
@@ -31,6 +40,12 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Choice(["l1", "l2", "hbm"]),
     help="Level to draw, repeatable; default: all (hierarchical), hbm (multi).",
+)
+@click.option(
+    "--walls",
+    callback=_spaces,
+    metavar="SPACE[,SPACE]",
+    help="Draw memory walls instead: global, shared or global,shared.",
 )
 @click.option("--spread", is_flag=True, help="Error bars: slowest to fastest launch.")
 @click.option("--label", "labels", multiple=True, metavar="KERNEL=TEXT", help="Name a kernel in the picture.")
@@ -54,16 +69,35 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
       roofctl plot capture.csv --kernel triad -o triad.svg
       roofctl plot capture.csv --mode multi --level l2 --level hbm --top 10
       roofctl plot capture.csv --model flop --kernel gemm -o gemm.pdf
+      roofctl plot capture.csv --walls global,shared
     """
     from roofctl.study import study
 
+    if options["walls"] and (mode or options["model"] == "flop" or options["levels"]):
+        raise click.UsageError("--walls is a picture of its own: without --mode, --level and --model flop")
     target = checked_target(output, force=force) if output else None
     answer = study(request_of(options))
     if answer.question:
         raise answer.question
-    target = target or checked_target(Path(f"{Path(answer.sources[0]).stem}-roofline.png"), force=force)
+    kind = "walls" if options["walls"] else "roofline"
+    target = target or checked_target(Path(f"{Path(answer.sources[0]).stem}-{kind}.png"), force=force)
+    if options["walls"]:
+        _draw_walls(answer, options, target)
+        return
     say_notes(answer.notes)
     draw(answer, mode, options, (target,))
+
+
+def _draw_walls(answer: Study, options: dict[str, Any], target: Path) -> None:
+    from roofctl.analysis.walls import wall_points
+    from roofctl.plots import figure
+    from roofctl.plots.walls import walls
+
+    kernels, notes = wall_points(answer.analysis.facts, options["walls"])
+    say_notes(notes)
+    picture = walls(answer.rooflines, kernels, options["walls"], plot_options(answer, (), options))
+    figure.save(picture, target)
+    say(f"Wrote {target}")
 
 
 def checked_target(path: Path, *, force: bool) -> Path:

@@ -16,7 +16,8 @@ def theoretical_roofline(profile: GpuProfile, clock: Clock | None = None) -> Roo
     A level without figures is in ``absent`` with the reason.
     """
     sm_clock = clock or boost_clock(profile)
-    found = (_l1(profile, sm_clock), _l2(profile), _hbm(profile))
+    l1 = _per_sm("l1", profile.l1.bytes_per_clock_per_sm.value, profile, sm_clock)
+    found = (l1, _l2(profile), _hbm(profile))
     return Roofline(
         gpu=profile.name,
         peak=_peak(profile, sm_clock),
@@ -26,6 +27,7 @@ def theoretical_roofline(profile: GpuProfile, clock: Clock | None = None) -> Roo
             for level, bandwidth in zip(LEVELS, found, strict=True)
             if bandwidth is None
         },
+        shared=_per_sm("shared", profile.shared.bytes_per_clock_per_sm.value, profile, sm_clock),
     )
 
 
@@ -50,7 +52,14 @@ def measured_roofline(profile: GpuProfile, measured: Measured) -> Roofline:
         peak = _peak(profile, boost_clock(profile))
     else:
         peak = Peak(issue.value, "measured", _sm_clock(issue), issue.method)
-    return Roofline(gpu=profile.name, peak=peak, bandwidths=tuple(bandwidths), absent=absent)
+    shared = measured.ceilings.get("shared")
+    return Roofline(
+        gpu=profile.name,
+        peak=peak,
+        bandwidths=tuple(bandwidths),
+        absent=absent,
+        shared=Bandwidth("shared", shared.value, "measured", _sm_clock(shared), shared.method) if shared else None,
+    )
 
 
 def launch_seconds(measured: Measured | None) -> float | None:
@@ -72,12 +81,12 @@ def _peak(profile: GpuProfile, clock: Clock) -> Peak:
     return Peak(sms * schedulers * clock.hz, "theoretical", clock, f"{sms} SMs x {schedulers} at {_ghz(clock.hz)}")
 
 
-def _l1(profile: GpuProfile, clock: Clock) -> Bandwidth | None:
-    width, sms = profile.l1.bytes_per_clock_per_sm.value, profile.sm_count.value
+def _per_sm(level: str, width: int | None, profile: GpuProfile, clock: Clock) -> Bandwidth | None:
+    """What every SM delivers by itself: L1 and shared memory."""
     if width is None:
         return None
-    origin = f"{sms} SMs x {width} B at {_ghz(clock.hz)}"
-    return Bandwidth("l1", width * sms * clock.hz, "theoretical", clock, origin)
+    sms = profile.sm_count.value
+    return Bandwidth(level, width * sms * clock.hz, "theoretical", clock, f"{sms} SMs x {width} B at {_ghz(clock.hz)}")
 
 
 def _l2(profile: GpuProfile) -> Bandwidth | None:

@@ -152,7 +152,12 @@ def lay_out_table(scene: Scene, height: float) -> Table:
         room = max(_NAME_ROOM - text.width(remark, TABLE_SIZE) * 0.5, _NAME_ROOM * 0.6)
         share = "" if kernel.time_share is None else percent(kernel.time_share)
         rows.append(Row(str(index + 1), text.elide(name, TABLE_SIZE, room), remark, share))
-    fit = scene.options.legend_rows or max(1, int(height / ROW - _TABLE_HEAD))
+    return lay_out_rows(rows, height, scene.options.legend_rows)
+
+
+def lay_out_rows(rows: Sequence[Row], height: float, most: int | None = None) -> Table:
+    """A table of ``rows``: one column, or two when ``height`` points (or ``most`` rows) do not hold them."""
+    fit = most or max(1, int(height / ROW - _TABLE_HEAD))
     even = math.ceil(len(rows) / _MOST_COLUMNS)
     share_width = max(text.width(s, TABLE_SIZE) for s in ("time", *(r.share for r in rows))) + _NUMBER_GAP
     return Table(
