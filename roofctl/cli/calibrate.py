@@ -64,9 +64,9 @@ def calibrate(
 ) -> None:
     """Measure this GPU's ceilings: bandwidths, issue rate, launch time, FLOP rates, matrix rates.
 
-    Each figure is the median of at least 20 samples, checked against a known answer, and kept with
-    its spread and clocks in NAME.measured.yaml, which plot and report then use. Clocks are never
-    changed. A ceiling marked with ! has a note that says why it is doubtful.
+    Each figure is the median of at least 20 samples. What a kernel computes is checked against a
+    known answer. Figures are kept with their spread and clocks in NAME.measured.yaml, which plot
+    and report then use. Clocks are never changed. A ceiling marked with ! has a note that says why it is doubtful.
 
     \b
     Example:

@@ -180,7 +180,7 @@ class PycudaDevice:
             if isinstance(job, Copy):
                 self._cuda.memcpy_dtod_async(job.to, job.origin, job.size, self._stream)
             elif isinstance(job, Graph):
-                self._driver_graphs().launch(self._graphs[job], self._stream.handle)
+                self._driver_graphs().launch(self._graphs[job], _handle(self._stream))
             else:
                 self._launch(job, self._stream)
 
@@ -205,7 +205,7 @@ class PycudaDevice:
             for _ in range(graph.count):
                 self._launch(graph.launch, stream)
 
-        return self._driver_graphs().capture(stream.handle, submit)
+        return self._driver_graphs().capture(_handle(stream), submit)
 
     def _driver_graphs(self) -> Graphs:
         if self._driver is None:
@@ -232,6 +232,14 @@ class PycudaDevice:
             yield
         except self._cuda.Error as error:
             raise DeviceError(f"{what}: {error}", hint=_hint(str(error))) from error
+
+
+def _handle(stream: Any) -> int:
+    """The address of a stream, for calls that pycuda does not have."""
+    try:
+        return int(stream.handle)
+    except AttributeError as error:
+        raise DeviceError("this pycuda does not give the handle of a stream", hint="upgrade pycuda") from error
 
 
 def _names(jobs: Sequence[Job]) -> str:
