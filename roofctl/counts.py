@@ -37,12 +37,14 @@ IDENTITY: Final = ("kernel", "process", "block", "grid", "device", "compute_capa
 SECTION_OF_TIME: Final = ("seconds", "sm_clock_hz")
 """Quantities that must come from one run together: a time belongs to its clock."""
 
+CLOCKS_BESIDE: Final = ("l2_clock_hz", "memory_clock_hz")
+"""Clocks that go with the run whose time is used, but that no time needs: a file without them is whole."""
 
 _FACTS: Final = (
     *("gpu__time", "sm__cycles", "smsp__cycles", "sm__maximum_warps", "smsp__maximum_warps"),
-    *("device__", "launch__", "profiler__", "numa__", "nvlink__", "c2clink__"),
+    *("lts__cycles", "dram__cycles", "device__", "launch__", "profiler__", "numa__", "nvlink__", "c2clink__"),
 )
-"""Beginnings of columns that every raw page has, whatever was asked for: time, device and launch."""
+"""Beginnings of columns that say when and where, not what: times, clocks, device and launch."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ def _has(frame: pd.DataFrame, counter: str) -> bool:
 def _from_counters(
     frame: pd.DataFrame, quantity: Quantity, chip: str | None, *, patched: bool
 ) -> tuple[pd.Series, str] | None:
-    possible = [r for r in quantity.recipes if all(_has(frame, counter) for counter in r.counters)]
+    possible = [r for r in quantity.recipes if r.holds_on(chip) and all(_has(frame, c) for c in r.counters)]
     if not possible:
         return None
     recipe = next((r for r in possible if not r.caveat(chip, patched=patched)), possible[0])
@@ -268,12 +270,12 @@ def why_missing(quantity: Quantity, chip: str | None, names: frozenset[str], fra
     recipes = [r for r in quantity.recipes if r.profiler == profiler]
     if not recipes:
         return f"{profiler} has no counter for it"
-    wanted = next((r for r in recipes if chip is None or known.available(r, chip)), None)
+    wanted = next((r for r in recipes if known.available(r, chip)), None)
     if wanted is None:
         reasons = (known.absent(counter, chip or "", recipes[0].profiler) for counter in recipes[0].counters)
         return f"{chip} cannot count it: {next((why for why in reasons if why), '')}"
-    lacking = [c for c in wanted.counters if not _has(frame, c)]
-    return f"{_listed(lacking)} not captured"
+    lacking = f"{_listed([c for c in wanted.counters if not _has(frame, c)])} not captured"
+    return f"{quantity.missing} ({lacking})" if quantity.missing else lacking
 
 
 def _why_not_composed(quantity: Quantity, chip: str | None, names: frozenset[str], frame: pd.DataFrame) -> str:

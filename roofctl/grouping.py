@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import pandas as pd
 
-from roofctl.counts import SECTION_OF_TIME, Evaluated, Note
+from roofctl.counts import CLOCKS_BESIDE, SECTION_OF_TIME, Evaluated, Note
 from roofctl.errors import InputError
 from roofctl.names import base_name, some
 from roofctl.quantities import catalogue
@@ -28,7 +28,7 @@ class Kernels:
     """One capture, aggregated.
 
     ``frame``: ``kernel``, ``block``, ``grid``, ``launches``, and per quantity X the columns
-    ``X`` (mean per launch), ``X_total``, ``X_median``, ``X_min``, ``X_max`` and ``caveat:X``.
+    ``X`` (mean per launch), ``X_median``, ``X_min``, ``X_max`` and ``caveat:X``, and ``X_total`` of times and counts.
     A median that cannot be known (from a summary of several launches) is missing.
     ``missing`` says per quantity why no kernel has it.
     """
@@ -61,7 +61,8 @@ def _conflict(one: Evaluated, two: Evaluated) -> bool:
     """Whether two parts count the same thing and so belong to different captures."""
     if _stands_alone(one) and _stands_alone(two):
         return True
-    counted = [set(part.quantities) - {*SECTION_OF_TIME, "max_sm_clock_hz", "sm_count"} for part in (one, two)]
+    known = catalogue().quantities
+    counted = [{n for n in part.quantities if known[n].dimension == "count"} - {"sm_count"} for part in (one, two)]
     if counted[0] or counted[1]:
         # A better recipe beside a worse one completes it; two of the same worth are two captures.
         return any(bool(one.caveats.get(n)) == bool(two.caveats.get(n)) for n in counted[0] & counted[1])
@@ -119,7 +120,7 @@ def _keys(parts: Sequence[Evaluated], group: Group, notes: list[Note]) -> list[s
 
 
 def _belongs_to_time(column: str) -> bool:
-    return column == "launches" or column.removeprefix("caveat:").startswith(SECTION_OF_TIME)
+    return column == "launches" or column.removeprefix("caveat:").startswith((*SECTION_OF_TIME, *CLOCKS_BESIDE))
 
 
 def _time_order(parts: Sequence[Evaluated]) -> list[int]:
@@ -198,7 +199,7 @@ def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> p
     gaps: list[str] = []
     for name in part.quantities:
         empty = frame[name].isna()
-        if "instruction" in catalogue().quantities[name].sets and empty.any():
+        if "instruction" in catalogue().quantities[name].sets and name not in CLOCKS_BESIDE and empty.any():
             having = frame["kernel"].isin(frame.loc[~empty, "kernel"])
             lacking |= empty & having
             gaps += [name] if bool((empty & having).any()) else []
@@ -242,7 +243,8 @@ def _statistics(
     result = {}
     for name in names:
         result[name] = _mean(sums[name], firsts[name], rows, launches)
-        result[f"{name}_total"] = sums[name]
+        if catalogue().quantities[name].additive:
+            result[f"{name}_total"] = sums[name]
         result[f"{name}_median"] = medians[name]
         result[f"{name}_min"], result[f"{name}_max"] = least[name], most[name]
     return result

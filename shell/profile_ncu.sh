@@ -36,6 +36,7 @@ USAGE
 METRICS=(
     gpu__time_duration.sum
     sm__cycles_elapsed.avg.per_second
+    lts__cycles_elapsed.avg.per_second
     smsp__inst_executed.sum
     smsp__thread_inst_executed.sum
     smsp__thread_inst_executed_pred_on.sum
@@ -49,9 +50,9 @@ METRICS=(
 add_metrics_of_chip() {
     case $1 in
         ga10b) ;;
-        gb202) METRICS+=(dram__sectors_op_read.sum dram__sectors_op_write.sum) ;;
+        gb202) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_op_read.sum dram__sectors_op_write.sum) ;;
         gb10b) ;;
-        *) METRICS+=(dram__sectors_read.sum dram__sectors_write.sum) ;;
+        *) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum) ;;
     esac
 }
 

@@ -174,6 +174,111 @@ def test_thread_instructions_from_a_ratio_are_rounded_and_said() -> None:
     assert "rounded ratio" in found.caveats["thread_instructions"]
 
 
+HFMA = "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"
+PIPE = "sm__inst_executed_pipe_tensor.sum"
+COMBINED = "sm__ops_path_tensor_src_fp16_bf16_tf32_dst_fp32.sum"
+TENSOR_HALF = "sm__ops_path_tensor_src_fp16_dst_{}.sum"
+
+
+def test_half_precision_instructions_are_counted_once_each() -> None:
+    found = made({HFMA: 62, HFMA.replace("hfma", "hadd"): 3, HFMA.replace("hfma", "hmul"): 4})
+    assert first(found, "fp16_fma_instructions") == 62
+    assert first(found, "fp16_other_instructions") == 7
+    assert first(found, "fp16_flops") == 4 * 62 + 2 * 7
+
+
+@pytest.mark.parametrize(
+    ("counters", "chip", "operations", "caveat"),
+    [
+        ({PIPE: 16}, "gv100", 8_192, "estimate: 512 operations per tensor-pipe instruction"),
+        ({PIPE.replace("sm__", "smsp__"): 16}, "gv100", 8_192, "estimate: 512 operations per tensor-pipe instruction"),
+        ({PIPE: 16, TENSOR_HALF.format("fp16"): 5, TENSOR_HALF.format("fp32"): 8_000}, "gv100", 8_005, ""),
+        ({COMBINED: 4_096, TENSOR_HALF.format("fp16"): 5}, "tu102", 4_101, ""),
+    ],
+)
+def test_tensor_operations_of_chips_with_other_counters(
+    counters: dict[str, object], chip: str, operations: int, caveat: str
+) -> None:
+    found = made(counters, chip)
+    assert first(found, "tensor_fp16_ops") == operations
+    assert found.caveats.get("tensor_fp16_ops", "") == caveat
+
+
+@pytest.mark.parametrize("chip", ["tu102", "ga100", "ad102", "gh100", None])
+def test_the_estimate_of_tensor_operations_is_for_volta_only(chip: str | None) -> None:
+    """HFMA2 runs in the tensor pipe of an H200: the estimate would invent work there."""
+    found = made({PIPE: 523_776}, chip)
+    assert first(found, "tensor_pipe_instructions") == 523_776
+    assert "tensor_fp16_ops" not in found.frame
+    assert found.missing["tensor_fp16_ops"].startswith("tensor operations were not counted (sm__ops_path_tensor_")
+    assert found.missing["tensor_fp16_ops"].endswith(" not captured)")
+
+
+def test_a_combined_counter_is_all_half_precision_on_turing_only() -> None:
+    counters = {COMBINED: 4_096, TENSOR_HALF.format("fp16"): 5}
+    assert "tensor_fp16_ops" not in made(counters, "gh100").frame
+    assert "tensor_fp16_ops" not in made(counters, None).frame
+
+
+LOADS = "smsp__inst_executed_op_global_ld.sum"
+REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+
+
+@pytest.mark.parametrize(
+    ("counters", "requests", "caveat"),
+    [
+        ({REQUESTS: 3_145_728, LOADS.replace(".sum", "_pred_on_any.sum"): 4_096}, 3_145_728, ""),
+        ({LOADS.replace(".sum", "_pred_on_any.sum"): 4_096, LOADS: 5_000}, 4_096, "instructions, not requests"),
+        ({LOADS: 5_000}, 5_000, "all predicated off are counted"),
+    ],
+)
+def test_requests_are_taken_from_instructions_with_a_word(
+    counters: dict[str, object], requests: int, caveat: str
+) -> None:
+    found = made(counters)
+    assert first(found, "l1_global_load_requests") == requests
+    assert caveat in found.caveats.get("l1_global_load_requests", "")
+    assert bool(found.caveats.get("l1_global_load_requests")) == bool(caveat)
+
+
+BYTES = "smsp__sass_data_bytes_mem_global_op_ld.sum"
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+PER_SECTOR = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio"
+
+
+@pytest.mark.parametrize(
+    ("counters", "chip", "used", "caveat"),
+    [
+        ({BYTES: 4_096, BYTES.replace("_ld", "_ldgsts"): 100}, "gh100", 4_196, ""),
+        ({BYTES: 4_096}, "gh100", 4_096, "asynchronous copies were not captured"),
+        ({BYTES: 4_096}, "gv100", 4_096, ""),
+        ({SECTORS: 1_024, PER_SECTOR: "4.00"}, "gh100", 4_096, "rounded ratio"),
+    ],
+)
+def test_bytes_that_loads_use(counters: dict[str, object], chip: str, used: int, caveat: str) -> None:
+    text = ncu_raw([L("k(int)", counters)], units={PER_SECTOR: "byte/sector"})
+    found = evaluate(parts(text)[0], chip)
+    assert first(found, "global_load_used_bytes") == used
+    assert caveat in found.caveats.get("global_load_used_bytes", "")
+    assert bool(found.caveats.get("global_load_used_bytes")) == bool(caveat)
+
+
+def test_atomics_are_atomics_and_reductions() -> None:
+    counts = dict(zip(GLOBAL, (1, 20, 300, 4_000), strict=True))
+    assert first(made(counts), "l1_global_atomic_sectors") == 4_300
+
+
+def test_waves_and_clocks_beside_the_time() -> None:
+    found = made({
+        "launch__waves_per_multiprocessor": "62.06",
+        "lts__cycles_elapsed.avg.per_second": "1,709,000,000.00",
+        "dram__cycles_elapsed.avg.per_second": "3,199,000,000.00",
+    })  # fmt: skip
+    values = [first(found, name) for name in ("waves_per_sm", "l2_clock_hz", "memory_clock_hz")]
+    assert values == [62.06, 1.709e9, 3.199e9]
+    assert found.counters == frozenset(), "none of them counts work"
+
+
 def test_zero_is_a_value_and_missing_is_none() -> None:
     found = evaluate(parts(ncu_raw([L("k(int)", {L2: 0, DRAM_R: 5, DRAM_W: "n/a"})]))[0], "gh100")
     assert first(found, "l2_transactions") == 0

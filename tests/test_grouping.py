@@ -86,6 +86,37 @@ def test_count_total_median_minimum_and_maximum() -> None:
     assert notes(capture) == []
 
 
+WAVES = "launch__waves_per_multiprocessor"
+L2_CLOCK = "lts__cycles_elapsed.avg.per_second"
+
+
+def test_ratios_and_clocks_have_no_total() -> None:
+    found = row(one(ncu_raw(launches(100_000, 110_000, 180_000, **{WAVES: ("0.25", "62.06", "1")}))))
+    ends = [found[f"waves_per_sm_{end}"] for end in ("min", "median", "max")]
+    assert ends == [0.25, 1.0, 62.06]
+    assert {"seconds_total", "l2_transactions_total"} <= found.keys()
+    assert not {"waves_per_sm_total", "sm_clock_hz_total"} & found.keys()
+
+
+def test_a_clock_beside_the_time_neither_parts_files_nor_costs_a_launch() -> None:
+    clock = {L2_CLOCK: "1,709,000,000.00"}
+    instructions = {TIME: 100_000, THREAD: 3_200_000, **clock}
+    traffic = {TIME: 101_000, L2: 30_000, **clock}
+    texts = [ncu_raw([L("k(int)", counters)]) for counters in (instructions, traffic)]
+    assert row(one(*texts))["l2_clock_hz"] == 1.709e9
+    gap = one(ncu_raw(launches(100_000, 110_000, **{L2_CLOCK: ("1,709,000,000.00", "n/a")})))
+    assert row(gap)["launches"] == 2
+    assert notes(gap) == []
+
+
+def test_clocks_are_those_of_the_run_whose_time_is_used() -> None:
+    patched = ncu_raw([L("k(int)", {TIME: 200_000, PATCHED: 5, L2_CLOCK: "1,000,000,000.00"})])
+    plain = ncu_raw([L("k(int)", {TIME: 100_000, THREAD: 3_200_000, L2_CLOCK: "1,709,000,000.00"})])
+    found = row(one(patched, plain))
+    assert found["seconds"] == pytest.approx(100e-6)
+    assert found["l2_clock_hz"] == 1.709e9
+
+
 def test_rates_come_from_sums_never_from_rates() -> None:
     found = row(one(ncu_raw(launches(100_000, 300_000, **{THREAD: (3_200, 320)}))))
     assert found["thread_instructions_total"] / found["seconds_total"] == pytest.approx(3_520 / 400e-6)

@@ -31,6 +31,7 @@ def test_weights() -> None:
         {"l1_global_sectors": 1, "shared_wavefronts": 4},
     ]
     special = {"max_sm_clock_hz": {1000}, "fp64_flops": {1, 2}, "fp32_flops": {1, 2, 4}, "fp16_flops": {1, 2, 4}}
+    special["tensor_fp16_ops"] = {1, 512}
     for name, quantity in KNOWN.quantities.items():
         expected = special.get(name, {1})
         assert {w for r in quantity.recipes for w in (*r.counters.values(), *r.optional.values())} <= expected, name
@@ -54,7 +55,7 @@ def test_weights_of_floating_point_work(quantity: str, weights: dict[str, int]) 
 
 def test_bytes_and_only_bytes_are_divided_by_a_sector() -> None:
     for quantity in KNOWN.quantities.values():
-        for recipe in quantity.recipes:
+        for recipe in quantity.recipes if not quantity.name.endswith("_used_bytes") else ():
             assert (recipe.divisor == 32) == any("bytes" in name for name in recipe.counters), recipe
 
 
@@ -101,11 +102,11 @@ def test_chip_by_name_lists_the_known_ones() -> None:
 def test_what_a_chip_can_count(chip: str) -> None:
     found = rows(chip)
     has_dram = chip not in ("ga10b", "gb10b")
-    assert found["hbm_transactions"]["available"] == has_dram
+    assert found["hbm_transactions"]["available"] == found["memory_clock_hz"]["available"] == has_dram
     core = [
         name
         for name, row in found.items()
-        if {"instruction", "walls"} & set(row["sets"]) and name != "hbm_transactions"
+        if {"instruction", "walls"} & set(row["sets"]) and name not in ("hbm_transactions", "memory_clock_hz")
     ]
     assert [name for name in core if not found[name]["available"]] == []
     assert found["l2_transactions"]["counters"] == [L2]
@@ -161,10 +162,49 @@ def test_counters_cover_every_recipe_and_patched_is_a_prefix() -> None:
 
 @pytest.mark.parametrize(
     ("counter", "dimension"),
-    [("gpu__time_duration.sum", "seconds"), (THREAD, "count"), ("SM Frequency", "hertz"), ("no such", None)],
+    [
+        ("gpu__time_duration.sum", "seconds"),
+        (THREAD, "count"),
+        ("SM Frequency", "hertz"),
+        ("launch__waves_per_multiprocessor", None),
+        ("no such", None),
+    ],
 )
 def test_dimension_of(counter: str, dimension: str | None) -> None:
     assert KNOWN.dimension_of(counter) == dimension
+
+
+@pytest.mark.parametrize("chip", [*CHIPS, None])
+def test_a_recipe_of_certain_chips_is_for_no_other(chip: str | None) -> None:
+    limited = [r for q in KNOWN.quantities.values() for r in q.recipes if r.chips]
+    assert {c for r in limited for c in r.counters} == {
+        "sm__inst_executed_pipe_tensor.sum",
+        "smsp__inst_executed_pipe_tensor.sum",
+        "sm__ops_path_tensor_src_fp16_dst_fp16.sum",
+        "sm__ops_path_tensor_src_fp16_bf16_tf32_dst_fp32.sum",
+    }
+    usable = [r for r in limited if r.holds_on(chip) and KNOWN.available(r, chip)]
+    assert len(usable) == {"gv100": 2, "tu102": 1}.get(chip or "", 0)
+
+
+def test_a_turing_s_half_precision_tensor_work_is_collected_by_its_combined_counter() -> None:
+    assert rows("tu102")["tensor_fp16_ops"]["counters"] == [
+        "sm__ops_path_tensor_src_fp16_bf16_tf32_dst_fp32.sum",
+        "sm__ops_path_tensor_src_fp16_dst_fp16.sum",
+    ]
+    assert "neither BF16 nor TF32" in str(rows("tu102")["tensor_bf16_ops"]["remark"])
+
+
+def test_bytes_of_asynchronous_copies_are_asked_for_where_there_are_any() -> None:
+    counted = {chip: rows(chip)["global_load_used_bytes"] for chip in CHIPS}
+    assert [chip for chip in CHIPS if len(counted[chip]["counters"]) == 1] == ["gv100", "tu102"]  # type: ignore[arg-type]
+    assert {row["remark"] for row in counted.values()} == {""}
+
+
+def test_only_times_and_counts_add_up() -> None:
+    assert [name for name, quantity in KNOWN.quantities.items() if not quantity.additive] == [
+        *("sm_clock_hz", "l2_clock_hz", "memory_clock_hz", "max_sm_clock_hz", "waves_per_sm")
+    ]
 
 
 FAULTS = {
@@ -173,6 +213,7 @@ FAULTS = {
     "undeclared": ("nvprof.yaml", "  seconds:\n", "  minutes:\n", "minutes"),
     "dimension": ("quantities.yaml", "dimension: hertz", "dimension: metres", "dimension 'metres'"),
     "no recipe": ("quantities.yaml", "quantities:\n", "quantities:\n  x: {dimension: count, sets: [], meaning: m}\n", "x without a recipe"),
+    "chips": ("ncu.yaml", "chips: [gv100]\n      caveat: &per", "chips: [gx1]\n      caveat: &per", "tensor_fp16_ops: chips ['gx1']"),
     "composed": ("quantities.yaml", "l1_local_sectors: 1, shared", "l9: 1, shared", "composed of l9"),
 }  # fmt: skip
 

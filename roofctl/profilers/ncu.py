@@ -31,6 +31,7 @@ FACTS: Final = (
     "device__attribute_clock_rate",
     "device__attribute_multiprocessor_count",
     "launch__sm_count",
+    "launch__waves_per_multiprocessor",
     PASSES_COLUMN,
 )
 """Columns that cost no pass and tell of the device and the run; exported beside the counters."""

@@ -13,7 +13,7 @@ import yaml
 from roofctl.errors import InputError
 
 PROFILERS: Final = ("ncu", "nvprof")
-DIMENSIONS: Final = frozenset({"seconds", "hertz", "count"})
+DIMENSIONS: Final = frozenset({"seconds", "hertz", "count", "ratio"})
 _SCHEMA: Final = 1
 
 
@@ -35,6 +35,7 @@ class Recipe:
 
     ``counters`` maps names to weights; the weighted sum is divided by ``divisor``.
     ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters.
+    ``chips``: the only ones on which it is right; empty where it is on all.
     """
 
     profiler: str
@@ -45,6 +46,11 @@ class Recipe:
     caveats: Mapping[str, str]
     patched_caveat: str
     collect: bool
+    chips: frozenset[str] = frozenset()
+
+    def holds_on(self, chip: str | None) -> bool:
+        """Whether it is right on ``chip``; on an unknown one (None) a recipe of certain chips is not."""
+        return not self.chips or chip in self.chips
 
     def caveat(self, chip: str | None, *, patched: bool = False) -> str:
         """What a user must know when this recipe is used on ``chip``; empty when nothing."""
@@ -64,6 +70,7 @@ class Quantity:
     """What roofctl means by a name, and every known way to make it.
 
     ``unless``: quantities whose sum it is; a capture that has them all need not collect it.
+    ``missing``: what to say before the names of counters that were not captured; empty when they say enough.
     """
 
     name: str
@@ -73,6 +80,12 @@ class Quantity:
     unless: tuple[str, ...]
     recipes: tuple[Recipe, ...]
     compositions: tuple[Composition, ...]
+    missing: str = ""
+
+    @property
+    def additive(self) -> bool:
+        """Whether a sum over launches means anything: of times and counts, not of clocks and ratios."""
+        return self.dimension in ("seconds", "count")
 
 
 @dataclass(frozen=True)
@@ -108,11 +121,11 @@ class Catalogue:
         )
 
     def dimension_of(self, counter: str) -> str | None:
-        """Dimension that the unit of ``counter`` must have, or None for counters inside ratios."""
+        """Dimension that the unit of ``counter`` must have, or None for ratios and counters inside them."""
         for quantity in self.quantities.values():
             for recipe in quantity.recipes:
                 if recipe.operation == "sum" and (counter in recipe.counters or counter in recipe.optional):
-                    return quantity.dimension
+                    return None if quantity.dimension == "ratio" else quantity.dimension
         return None
 
     def absent(self, counter: str, chip: str, profiler: str) -> str | None:
@@ -121,9 +134,11 @@ class Catalogue:
             (a.why for a in self.absences if a.profiler == profiler and chip in a.chips and a.covers(counter)), None
         )
 
-    def available(self, recipe: Recipe, chip: str) -> bool:
-        """Whether ``chip`` has every counter that the recipe needs."""
-        return all(self.absent(name, chip, recipe.profiler) is None for name in recipe.counters)
+    def available(self, recipe: Recipe, chip: str | None) -> bool:
+        """Whether the recipe holds on ``chip`` (None when unknown) and nothing is known against its counters there."""
+        return recipe.holds_on(chip) and all(
+            self.absent(name, chip or "", recipe.profiler) is None for name in recipe.counters
+        )
 
     def chip_of(self, compute_capability: str | None) -> str | None:
         """Chip of a compute capability such as ``9.0``; None when unknown or not given."""
@@ -148,6 +163,7 @@ class Catalogue:
 def catalogue() -> Catalogue:
     """The shipped catalogue, read once. A fault in the shipped YAML raises InputError naming file and key."""
     tables = {profiler: document(f"{profiler}.yaml") for profiler in PROFILERS}
+    chips = _chips()
     recipes: dict[str, list[Recipe]] = {}
     absences: list[_Absence] = []
     patched: list[str] = []
@@ -158,7 +174,7 @@ def catalogue() -> Catalogue:
             for entry in table["absent"]
         )
         for name, entries in table["quantities"].items():
-            recipes.setdefault(name, []).extend(_recipe(profiler, name, entry) for entry in entries)
+            recipes.setdefault(name, []).extend(_recipe(profiler, name, entry, chips) for entry in entries)
     quantities = {
         name: _quantity(name, entry, tuple(recipes.pop(name, ())))
         for name, entry in document("quantities.yaml")["quantities"].items()
@@ -166,7 +182,7 @@ def catalogue() -> Catalogue:
     if recipes:
         raise _fault("ncu.yaml, nvprof.yaml", ", ".join(recipes), "names declared in quantities.yaml")
     _check_compositions(quantities)
-    return Catalogue(quantities, _chips(), tuple(patched), tuple(absences))
+    return Catalogue(quantities, chips, tuple(patched), tuple(absences))
 
 
 def document(name: str) -> dict[str, Any]:
@@ -196,11 +212,14 @@ def _chips() -> dict[str, Chip]:
     }
 
 
-def _recipe(profiler: str, quantity: str, entry: dict[str, Any]) -> Recipe:
-    allowed = {"sum", "quotient", "product", "optional", "divisor", "caveat", "patched_caveat", "collect"}
+def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[str, Chip]) -> Recipe:
+    allowed = {"sum", "quotient", "product", "optional", "divisor", "caveat", "patched_caveat", "collect", "chips"}
     operations = [key for key in ("sum", "quotient", "product") if key in entry]
     if set(entry) - allowed or len(operations) != 1:
         raise _fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
+    only = entry.get("chips", [])
+    if unknown := [chip for chip in only if chip not in chips]:
+        raise _fault(f"{profiler}.yaml", f"{quantity}: chips {unknown}", "chips of chips.yaml")
     operation = operations[0]
     counters = entry[operation]
     if operation != "sum":
@@ -215,6 +234,7 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any]) -> Recipe:
         caveats={"default": caveat} if isinstance(caveat, str) else caveat,
         patched_caveat=entry.get("patched_caveat", ""),
         collect=entry.get("collect", False),
+        chips=frozenset(only),
     )
 
 
@@ -225,7 +245,8 @@ def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...]) -> 
     if not recipes and not compositions:
         raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
     sets, unless = tuple(entry["sets"]), tuple(entry.get("unless", ()))
-    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions)
+    said = entry.get("missing", "")
+    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, said)
 
 
 def _check_compositions(quantities: Mapping[str, Quantity]) -> None:

@@ -63,7 +63,7 @@ def _row(known: Catalogue, quantity: Quantity, chip: str, profiler: str) -> dict
 def _why_not(known: Catalogue, recipes: list[Recipe], chip: str, profiler: str) -> str:
     if not recipes:
         return f"{profiler} has no counter for it"
-    reasons = (known.absent(counter, chip, profiler) for counter in recipes[0].counters)
+    reasons = (known.absent(counter, chip, profiler) for recipe in recipes for counter in recipe.counters)
     return "missing: " + next((reason for reason in reasons if reason), "")
 
 
