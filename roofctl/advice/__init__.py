@@ -1,0 +1,50 @@
+"""Verdict and advice on a kernel, in words, from its numbers. Pure: no file but its thresholds, no frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from roofctl.advice import access, arithmetic, bounds, lanes, size
+from roofctl.advice.finding import Facts, Finding
+from roofctl.advice.thresholds import Thresholds, thresholds
+
+__all__ = ["Finding", "advise", "verdict"]
+
+_RULES: Final[tuple[Callable[[Facts, Thresholds], Finding | None], ...]] = (
+    bounds.memory_level,
+    bounds.arithmetic,
+    bounds.issue,
+    bounds.latency,
+    size.launch,
+    size.too_small,
+    size.tail,
+    partial(access.uncoalesced, way="load"),
+    partial(access.uncoalesced, way="store"),
+    partial(access.bank_conflicts, way="load"),
+    partial(access.bank_conflicts, way="store"),
+    access.local_memory,
+    access.atomics,
+    lanes.divergence,
+    lanes.predication,
+    arithmetic.tensor_unused,
+    arithmetic.constant_moves,
+)
+"""Most important first: what binds, the size of the launch, access to memory, lanes, kind of arithmetic."""
+
+
+def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Findings on a kernel, most important first; none whose numbers are not all there.
+
+    ``facts`` holds numbers per launch (means) by name, in SI units: quantities of the catalogue, and what the
+    analysis knows beside them (``bound``, ``l1_of_roof``, ``gips``, ``of_flop_peak``, ``grid``, ``caveats``, ...).
+    None, nan and absence mean unknown. Raises InputError when the shipped thresholds are at fault.
+    """
+    known, limits = Facts(facts), thresholds()
+    return tuple(finding for rule in _RULES if (finding := rule(known, limits)))
+
+
+def verdict(facts: Mapping[str, Any]) -> str:
+    """One sentence on a kernel: what binds, how near its roof it is, and what is left; or why that is unknown."""
+    return bounds.verdict(Facts(facts), thresholds())

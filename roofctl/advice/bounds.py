@@ -1,0 +1,176 @@
+"""What binds: a memory level, a pipe, instruction issue, or none of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roofctl.advice.finding import FP_TYPES, Facts, Finding
+from roofctl.advice.thresholds import Thresholds
+
+LABELS: Final = {"l1": "L1", "l2": "L2", "hbm": "HBM"}
+
+_HELPS: Final = {
+    "hbm": "device memory binds; move fewer bytes: narrower types, no array read twice, reuse in L2, L1 or registers",
+    "l2": "L2 binds; keep what is used again in shared memory or registers, and use whole sectors",
+    "l1": "L1 binds; load wider words, and keep what is used again in registers",
+    "shared": "shared memory binds; use wider accesses, or keep values in registers and exchange them by shuffles",
+}
+
+
+def verdict(facts: Facts, limits: Thresholds) -> str:
+    """One sentence: what binds, the fraction of its roof that is reached, and the factor up to the roof."""
+    bound = facts.word("bound")
+    fraction = reached(facts)
+    if not bound or not fraction:
+        return f"unknown: {_why_unknown(facts)}"
+    level = facts.word("bound_level")
+    binding = LABELS.get(level, "memory") if bound == "memory" else "instruction issue"
+    if fraction >= 1:
+        return f"bound by {binding}: {fraction:.0%} of its roof, nothing is left there"
+    headroom = f"{1 / fraction:.3g} times faster at the roof"
+    if fraction < limits.near_roof:
+        return f"{binding} would bind first, but only {fraction:.0%} of its roof is reached: {headroom}"
+    return f"bound by {binding}: {fraction:.0%} of its roof, {headroom}"
+
+
+def reached(facts: Facts) -> float | None:
+    """Fraction of the binding roof, as given or from the rates; None when unknown."""
+    given = facts.number("of_roof")
+    if given is not None:
+        return given
+    rates = facts.numbers("gips", "attainable_gips")
+    return rates[0] / rates[1] if rates and rates[1] > 0 else None
+
+
+def _why_unknown(facts: Facts) -> str:
+    if not facts.number("seconds"):
+        return "no time was captured"
+    if facts.number("gips") is None:
+        return "instructions were not counted"
+    if facts.number("peak_gips") is None:
+        return "there are no ceilings to compare with"
+    return "no memory level was counted that has a ceiling"
+
+
+def near_roof(facts: Facts, limits: Thresholds) -> bool:
+    """Whether the kernel is known to be near a roof or a peak, so that its shape costs it little."""
+    fraction = reached(facts)
+    near = fraction is not None and fraction >= limits.near_roof
+    return near or arithmetic(facts, limits) is not None or issue(facts, limits) is not None
+
+
+def memory_level(facts: Facts, limits: Thresholds) -> Finding | None:
+    """A memory level that binds, with what helps there. L1 also needs the parts of its traffic."""
+    level = facts.word("bound_level")
+    fraction = facts.number(f"{level}_of_roof") if level in LABELS else None
+    if facts.word("bound") != "memory" or fraction is None or fraction < limits.near_roof:
+        return None
+    figures: dict[str, float | int] = {f"{level}_of_roof": fraction}
+    kind = "dram_bound" if level == "hbm" else f"{level}_bound"
+    where = f"at {fraction:.0%} of the {LABELS[level]} roof"
+    if level != "l1":
+        return Finding(kind, f"{where}: {_HELPS[level]}", figures)
+    parts = facts.numbers("shared_wavefronts", "l1_transactions")
+    if parts is None or not parts[1]:
+        return None
+    share = 4 * parts[0] / parts[1]
+    figures["shared_share"] = share
+    helps = _HELPS["shared" if share >= limits.shared_binds else "l1"]
+    return Finding(kind, f"{where}, {share:.0%} of the traffic in shared-memory wavefronts: {helps}", figures)
+
+
+def arithmetic(facts: Facts, limits: Thresholds) -> Finding | None:
+    """The type of arithmetic whose peak is near, where memory is not nearer."""
+    known = facts.table("of_flop_peak")
+    if not known:
+        return None
+    name, fraction = max(known.items(), key=lambda entry: entry[1])
+    if fraction < limits.near_roof or _memory_is_nearer(facts, fraction):
+        return None
+    other = "" if name.endswith("_tc") else ", or tensor cores where the work is a matrix product"
+    text = f"at {fraction:.0%} of the {label(name)} peak: arithmetic binds; do fewer operations, or use a narrower type"
+    return Finding("arithmetic_bound", text + other, {"of_flop_peak": fraction})
+
+
+def label(name: str) -> str:
+    """A type of arithmetic as people write it: ``fp64_tc`` is FP64 tensor."""
+    return name.removesuffix("_tc").upper() + (" tensor" if name.endswith("_tc") else "")
+
+
+def _memory_is_nearer(facts: Facts, fraction: float) -> bool:
+    memory = reached(facts)
+    return facts.word("bound") == "memory" and memory is not None and memory > fraction
+
+
+def issue(facts: Facts, limits: Thresholds) -> Finding | None:
+    """Instruction issue that binds, where neither memory nor the arithmetic itself does."""
+    rates = facts.numbers("issued_gips", "peak_gips")
+    if rates is None or not rates[1]:
+        return None
+    fraction = rates[0] / rates[1]
+    if fraction < limits.near_roof or _memory_is_nearer(facts, fraction) or arithmetic(facts, limits):
+        return None
+    text = (
+        f"{rates[0]:.0f} of {rates[1]:.0f} GIPS issued ({fraction:.0%}): instruction issue binds; "
+        "do more per instruction: wider loads, fused multiply-adds, packed types, fewer index computations"
+    )
+    return Finding("issue_bound", text, {"issued_gips": rates[0], "peak_gips": rates[1], "issued_share": fraction})
+
+
+def latency(facts: Facts, limits: Thresholds) -> Finding | None:
+    """Near no roof at all, said only where every level, issue and all arithmetic were counted."""
+    highest = _highest(facts, limits)
+    if highest is None or highest >= limits.near_roof:
+        return None
+    figures: dict[str, float | int] = {"highest_fraction": highest}
+    shape = []
+    if (waves := facts.number("waves_per_sm")) is not None:
+        figures["waves_per_sm"] = waves
+        shape.append(f"{waves:.3g} waves")
+    if (blocks := facts.size("grid")) is not None:
+        figures["blocks"] = blocks
+        shape.append(f"{blocks:,} blocks")
+    launched = f" (launched in {' of '.join(shape)})" if shape else ""
+    text = (
+        f"at most {highest:.0%} of any counted roof{launched}: latency binds, or a pipe that was not counted; "
+        "more warps in flight, more independent work per thread, fewer barriers"
+    )
+    return Finding("latency_bound", text, figures)
+
+
+def _highest(facts: Facts, limits: Thresholds) -> float | None:
+    """The largest fraction of all roofs; None where one that could be near was not counted."""
+    fractions = [_level(facts, level) for level in LABELS]
+    fractions += [_arithmetic(facts, limits), _issue(facts, limits)]
+    known = [fraction for fraction in fractions if fraction is not None]
+    return max(known) if len(known) == len(fractions) else None
+
+
+def _level(facts: Facts, level: str) -> float | None:
+    """Fraction of a level's roof; 0 where the level is known to be idle."""
+    return 0.0 if facts.number(f"{level}_transactions") == 0 else facts.number(f"{level}_of_roof")
+
+
+def _arithmetic(facts: Facts, limits: Thresholds) -> float | None:
+    """The largest fraction of the peaks of all types that do any work; None when a type is unknown."""
+    work = {name: facts.number(f"{name}_flops") for name in FP_TYPES}
+    tensor = facts.tensor_operations()
+    if None in work.values() or not tensor:
+        return None
+    if facts.is_constant_moves(limits.constant_moves_share):
+        work["fp16"] = 0
+    work.update({f"{name}_tc": operations for name, operations in tensor.items()})
+    fractions = [facts.inside("of_flop_peak", name) for name, operations in work.items() if operations]
+    known = [fraction for fraction in fractions if fraction is not None]
+    return max(known, default=0.0) if len(known) == len(fractions) else None
+
+
+def _issue(facts: Facts, limits: Thresholds) -> float | None:
+    """Fraction of the issue slots, or of the integer pipe where that is nearer; unknown integers may be all."""
+    rates = facts.numbers("issued_gips", "peak_gips")
+    if rates is None or not rates[1]:
+        return None
+    issued = rates[0] / rates[1]
+    integers = facts.numbers("integer_instructions", "thread_instructions")
+    share = integers[0] / integers[1] if integers and integers[1] else 1.0
+    return max(issued, issued * share / limits.integer_rate)

@@ -1,0 +1,39 @@
+"""Lanes that do nothing: divergent warps, and instructions that are predicated off."""
+
+from __future__ import annotations
+
+from roofctl.advice.finding import Facts, Finding
+from roofctl.advice.thresholds import Thresholds
+from roofctl.units import WARP_THREADS
+
+
+def divergence(facts: Facts, limits: Thresholds) -> Finding | None:
+    """Warps of which few lanes are active."""
+    known = facts.numbers("thread_instructions", "issued_warp_instructions")
+    if known is None or not known[1]:
+        return None
+    active = known[0] / (WARP_THREADS * known[1])
+    if active >= limits.active_lanes:
+        return None
+    threads = facts.size("block")
+    partial = f"; blocks of {threads} threads leave part of a warp empty" if threads and threads % WARP_THREADS else ""
+    text = (
+        f"{WARP_THREADS * active:.1f} of {WARP_THREADS} lanes active, {1 - active:.0%} of the issued work lost: warps "
+        f"diverge; let all threads of a warp take the same branch, and the same number of iterations{partial}"
+    )
+    return Finding("divergence", text, {"active_lanes": WARP_THREADS * active, "lost_share": 1 - active})
+
+
+def predication(facts: Facts, limits: Thresholds) -> Finding | None:
+    """Active lanes whose instructions are predicated off: short branches that the compiler flattened."""
+    known = facts.numbers("predicated_thread_instructions", "thread_instructions")
+    if known is None or not known[1]:
+        return None
+    on = known[0] / known[1]
+    if on >= limits.predicated_on:
+        return None
+    text = (
+        f"{1 - on:.0%} of the active lanes' instructions are predicated off: they are issued and do nothing; "
+        "take conditions out of the inner loop, or handle the edges apart"
+    )
+    return Finding("predication", text, {"predicated_on": on, "lost_share": 1 - on})
