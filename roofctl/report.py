@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -20,6 +21,10 @@ _NO_SPREAD: Final = {
     "seconds_min": "no smallest and largest time: the summary holds none, or none that enclose its mean",
 }
 
+ADVISED: Final = 5
+"""Kernels whose verdict and advice a table tells; JSON and CSV hold them for all."""
+
+_NARROWEST: Final = 40
 _NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
 
@@ -136,6 +141,47 @@ def table(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
     return headings, [
         [*cells, file_names(row["source"])] for cells, row in zip(body, rows, strict=True)
     ] if several else body
+
+
+def advice_lines(analysis: Analysis, most: int = ADVISED) -> list[tuple[str, str, str]]:
+    """Verdict and advice of the ``most`` kernels with the longest total time: (mark, name, text) a line.
+
+    The mark is the number of the table where a kernel begins, and ``-`` for each advice under it, without a name.
+    """
+    lines: list[tuple[str, str, str]] = []
+    told: set[str] = set()
+    for number, row in enumerate(analysis.rows, 1):
+        # Types of operation of one kernel share its advice; their verdicts differ.
+        kernel = f"{row['kernel']} {row['source']} {row['grid']} {row['seconds_total']}"
+        if row["verdict"] is None or (len(told) == most and kernel not in told):
+            continue
+        work = row.get("precision")
+        name = elide(row["short_name"], _NAME_WIDTH) + (f" ({WORK_LABELS[work]})" if work else "")
+        lines.append((str(number), name, row["verdict"]))
+        lines += [("-", "", entry["text"]) for entry in row["advice"] or () if kernel not in told]
+        told.add(kernel)
+    return lines
+
+
+def advice_text(analysis: Analysis, width: int | None = None) -> str:
+    """``advice_lines`` for a terminal of ``width`` columns (None: whole lines); empty when there is none."""
+    lines = advice_lines(analysis)
+    margin = max((len(mark) for mark, *_ in lines), default=0)
+    text = ""
+    for mark, name, told in lines:
+        words = f"{name}: {told}" if name else told
+        head = f"{mark:>{margin}}  " if mark != "-" else f"{'':>{margin}}  - "
+        body = textwrap.wrap(words, max(_NARROWEST, width - len(head))) if width else [words]
+        text += head + f"\n{'':>{len(head)}}".join(body) + "\n"
+    return text
+
+
+def advice_markdown(analysis: Analysis) -> str:
+    """``advice_lines`` as a Markdown list, kernels in code spans."""
+    text = ""
+    for mark, name, words in advice_lines(analysis):
+        text += f"- {mark} `{name.replace('`', ' ')}`: {words}\n" if name else f"  - {words}\n"
+    return text
 
 
 def full_names(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Literal
 
 from roofctl import inputs
-from roofctl.analysis import Analysis, Instructions, Selection, Wanted, analyse
+from roofctl.analysis import Analysis, Instructions, Machine, Selection, Wanted, analyse
 from roofctl.clocks import ClockChoice, Clocks, choose_clocks
 from roofctl.counts import Note, complete, evaluate
 from roofctl.device import Device, describe_device, one_device
 from roofctl.errors import InputError
 from roofctl.gpus import (
-    COMPUTE_PRECISIONS,
     Found,
     GpuProfile,
     find_measured,
     find_profile,
     flop_roofline,
+    launch_seconds,
     match_device,
     measured_roofline,
     theoretical_roofline,
@@ -88,14 +88,17 @@ def study(request: Request) -> Study:
     clocks, said = choose_clocks(captures, device, profile, request.clock)
     notes += said
     rooflines: tuple[Roofline, ...] = ()
+    machine: Machine | None = None
     if found:
-        rooflines, said = _rooflines(found, request, clocks)
+        chosen, said = _rooflines(found, request, clocks)
+        rooflines = tuple(pair.of(request.model) for pair in chosen)
+        machine = _machine(found, chosen[0])
         notes += said
     elif request.ceilings or request.clock:
         raise question or InputError("the GPU is not known", hint="name it with --profile")
     analysis = analyse(
         captures,
-        rooflines[0] if rooflines else None,
+        machine,
         wanted=Wanted(request.model, request.instructions, request.precisions),
         chip=catalogue().chips.get(chip or ""),
         selection=request.selection,
@@ -172,30 +175,55 @@ def _question(device_name: str | None, capability: str | None, candidates: Seque
     return InputError(f"the capture {seen}: which ceilings?", hint=hint)
 
 
-def _rooflines(found: Found, request: Request, clocks: Clocks) -> tuple[tuple[Roofline, ...], list[Note]]:
+@dataclass(frozen=True)
+class _Pair:
+    """Both rooflines of one basis; ``flop`` is None where no peak of floating-point work is known."""
+
+    instruction: Roofline
+    flop: Roofline | None
+
+    def of(self, model: Model) -> Roofline:
+        """The roofline of a model. Raises InputError when it is not known."""
+        roofline = self.flop if model == "flop" else self.instruction
+        if roofline is None:
+            raise InputError(
+                f"no {self.instruction.basis} floating-point peak of {self.instruction.gpu} is known",
+                hint="measure it there (roofctl calibrate), use --ceilings theoretical, or complete the GPU profile "
+                "(flops_per_clock_per_sm)",
+            )
+        return roofline
+
+
+def _rooflines(found: Found, request: Request, clocks: Clocks) -> tuple[list[_Pair], list[Note]]:
     """Rooflines in the order in which they are used: measured ones judge where they exist and are wanted."""
-    choice = request.ceilings
-    theoretical = _at(theoretical_roofline(found.profile, clocks.sm), clocks)
-    if request.model == "flop" and choice != "measured":
-        theoretical = flop_roofline(found.profile, theoretical, None, clocks.sm)
+    choice, profile = request.ceilings, found.profile
+    plain = theoretical_roofline(profile, clocks.sm)
+    theoretical = _Pair(_at(plain, clocks), _at_each(flop_roofline(profile, plain, None, clocks.sm), clocks))
     if choice == "theoretical":
-        return (theoretical,), []
+        return [theoretical], []
     measured = find_measured(found)
     if measured is None:
         if choice is None:
-            return (theoretical,), []
+            return [theoretical], []
         raise InputError(
-            f"there are no measured ceilings for {found.profile.name}",
-            hint=f"measure them there: roofctl calibrate --profile {found.profile.name}; or use --ceilings theoretical",
+            f"there are no measured ceilings for {profile.name}",
+            hint=f"measure them there: roofctl calibrate --profile {profile.name}; or use --ceilings theoretical",
         )
-    real = measured_roofline(found.profile, measured)
-    if request.model == "flop":
-        if choice is None and not any(work in measured.ceilings for work in COMPUTE_PRECISIONS):
-            return (theoretical,), [Note("no floating-point peak was measured on this GPU: ceilings are theoretical")]
-        real = flop_roofline(found.profile, real, measured, None)
-    real = _at(real, clocks)
+    own = measured_roofline(profile, measured)
+    real = _Pair(_at(own, clocks), _at_each(flop_roofline(profile, own, measured, None), clocks))
+    if real.flop is None and request.model == "flop" and choice is None:
+        return [theoretical], [Note("no floating-point peak was measured on this GPU: ceilings are theoretical")]
     note = Note(f"ceilings measured on {measured.gpu_name}, {measured.measured_at}")
-    return ((real, theoretical) if choice == "both" else (real,)), [note]
+    return ([real, theoretical] if choice == "both" else [real]), [note]
+
+
+def _machine(found: Found, judge: _Pair) -> Machine:
+    measured = find_measured(found)
+    return Machine(judge.instruction, judge.flop, launch_seconds(measured), found.profile.sm_count.value)
+
+
+def _at_each(roofline: Roofline | None, clocks: Clocks) -> Roofline | None:
+    return _at(roofline, clocks) if roofline else None
 
 
 def _at(roofline: Roofline, clocks: Clocks) -> Roofline:

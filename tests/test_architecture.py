@@ -33,7 +33,7 @@ BELOW: dict[str, set[str]] = {
     "grouping": {"counts", "errors", "names", "quantities"},
     "gpus": {"errors", "resources", "roofline", "units"},
     "device": {"counts", "errors", "grouping", "roofline"},
-    "analysis": {"counts", "errors", "grouping", "names", "quantities", "roofline", "units"},
+    "analysis": {"advice", "counts", "errors", "grouping", "names", "quantities", "roofline", "units"},
     "clocks": {"counts", "device", "errors", "gpus", "grouping", "roofline", "units"},
     "inputs": {"captures", "counts", "errors", "names", "readers"},
     "study": {"analysis", "clocks", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline"},

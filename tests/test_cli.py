@@ -54,7 +54,9 @@ def test_the_table(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0].split()[:3] == ["#", "kernel", "launches"]
-    assert [line.split()[1] for line in lines[1:]] == ["copy", "triad"]
+    assert [line.split()[1] for line in lines[1:3]] == ["copy", "triad"]
+    assert lines[3] == ""
+    assert lines[4].startswith("1  copy: ")
     assert "ceilings: h200, measured, SM 1.500 GHz as captured" in err
     assert "note: ceilings measured on NVIDIA H200, " in err
     assert "note: no HBM point" in err
@@ -80,11 +82,16 @@ def test_json_and_csv_agree_and_hold_nothing_else(capture: str, capsys: pytest.C
     assert document["source"] == [capture]
     assert main(["report", capture, "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    for row in document["kernels"]:
+        row["advice"] = " | ".join(entry["text"] for entry in row["advice"]) or None
     assert rows == [{k: "" if v is None else str(v) for k, v in row.items()} for row in document["kernels"]]
 
 
 def test_markdown(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", capture, "--format", "md"]) == 0
+    _, _, advice = capsys.readouterr().out.partition("\n\n")
+    assert advice.startswith("- 1 `copy`: ")
+    assert main(["report", capture, "--format", "md", "--no-advice"]) == 0
     assert all(line.startswith("| ") for line in capsys.readouterr().out.splitlines())
 
 

@@ -10,7 +10,7 @@ from roofctl.advice import access, arithmetic, bounds, lanes, size
 from roofctl.advice.finding import Facts, Finding
 from roofctl.advice.thresholds import Thresholds, thresholds
 
-__all__ = ["Finding", "advise", "verdict"]
+__all__ = ["Finding", "advise", "moves_constants", "verdict"]
 
 _RULES: Final[tuple[Callable[[Facts, Thresholds], Finding | None], ...]] = (
     bounds.memory_level,
@@ -48,3 +48,8 @@ def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
 def verdict(facts: Mapping[str, Any]) -> str:
     """One sentence on a kernel: what binds, how near its roof it is, and what is left; or why that is unknown."""
     return bounds.verdict(Facts(facts), thresholds())
+
+
+def moves_constants(facts: Mapping[str, Any]) -> bool:
+    """Whether the half-precision instructions are as few, and of the one kind, that compilers move constants with."""
+    return Facts(facts).is_constant_moves(thresholds().constant_moves_share)

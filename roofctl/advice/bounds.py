@@ -19,6 +19,10 @@ _HELPS: Final = {
 
 def verdict(facts: Facts, limits: Thresholds) -> str:
     """One sentence: what binds, the fraction of its roof that is reached, and the factor up to the roof."""
+    if binding_type := _binding_type(facts, limits):
+        name, share = binding_type
+        rest = f"{1 / share:.3g} times faster at the peak" if share < 1 else "nothing is left there"
+        return f"bound by {label(name)} arithmetic: {share:.0%} of its peak, {rest}"
     bound = facts.word("bound")
     fraction = reached(facts)
     if not bound or not fraction:
@@ -49,6 +53,13 @@ def _why_unknown(facts: Facts) -> str:
         return "instructions were not counted"
     if facts.number("peak_gips") is None:
         return "there are no ceilings to compare with"
+    unknown = [
+        name
+        for level, name in LABELS.items()
+        if facts.number(f"{level}_of_roof") is None and facts.number(f"{level}_transactions") != 0
+    ]
+    if len(unknown) < len(LABELS):
+        return f"{' and '.join(unknown)} could bind, and {'was' if len(unknown) == 1 else 'were'} not counted"
     return "no memory level was counted that has a ceiling"
 
 
@@ -81,15 +92,22 @@ def memory_level(facts: Facts, limits: Thresholds) -> Finding | None:
 
 def arithmetic(facts: Facts, limits: Thresholds) -> Finding | None:
     """The type of arithmetic whose peak is near, where memory is not nearer."""
+    found = _binding_type(facts, limits)
+    if found is None:
+        return None
+    name, fraction = found
+    other = "" if name.endswith("_tc") else ", or tensor cores where the work is a matrix product"
+    text = f"at {fraction:.0%} of the {label(name)} peak: arithmetic binds; do fewer operations, or use a narrower type"
+    return Finding("arithmetic_bound", text + other, {"of_flop_peak": fraction})
+
+
+def _binding_type(facts: Facts, limits: Thresholds) -> tuple[str, float] | None:
+    """The type of arithmetic that binds, and the fraction of its peak that is reached."""
     known = facts.table("of_flop_peak")
     if not known:
         return None
     name, fraction = max(known.items(), key=lambda entry: entry[1])
-    if fraction < limits.near_roof or _memory_is_nearer(facts, fraction):
-        return None
-    other = "" if name.endswith("_tc") else ", or tensor cores where the work is a matrix product"
-    text = f"at {fraction:.0%} of the {label(name)} peak: arithmetic binds; do fewer operations, or use a narrower type"
-    return Finding("arithmetic_bound", text + other, {"of_flop_peak": fraction})
+    return None if fraction < limits.near_roof or _memory_is_nearer(facts, fraction) else (name, fraction)
 
 
 def label(name: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roofctl.analysis import flop, instruction
+from roofctl.analysis import findings, flop, instruction
 from roofctl.analysis.facts import Facts, gather, known, whole
+from roofctl.analysis.findings import Machine
 from roofctl.analysis.gaps import Gaps
 from roofctl.analysis.instruction import COLUMNS, Instructions
 from roofctl.analysis.judge import above_roof
@@ -19,7 +20,18 @@ from roofctl.names import short_names
 from roofctl.quantities import Chip
 from roofctl.roofline import KernelPoints, Model, Roofline
 
-__all__ = ["COLUMNS", "Analysis", "Facts", "Instructions", "Selection", "Wanted", "analyse", "file_names", "whole"]
+__all__ = [
+    "COLUMNS",
+    "Analysis",
+    "Facts",
+    "Instructions",
+    "Machine",
+    "Selection",
+    "Wanted",
+    "analyse",
+    "file_names",
+    "whole",
+]
 
 Row = dict[str, Any]
 
@@ -55,13 +67,13 @@ class Analysis:
 
 def analyse(
     captures: Sequence[Kernels],
-    roofline: Roofline | None,
+    machine: Machine | None,
     *,
     wanted: Wanted | None = None,
     chip: Chip | None = None,
     selection: Selection | None = None,
 ) -> Analysis:
-    """Rows and points of the selected kernels; with a roofline also fractions, bounds and verdicts.
+    """Rows and points of the selected kernels; with a machine also fractions, bounds, verdicts and advice.
 
     Where only the other count of instructions was captured it stands in, with a note.
     Kernels of several captures stay apart and carry their source; shares are of all kernels'
@@ -73,18 +85,14 @@ def analyse(
     shorts = short_names(record["kernel"] for _, record in records)
     totals = {id(c): known(c.frame["seconds_total"].sum()) if c.has("seconds") else None for c in captures}
     kernels = [gather(record, c, shorts[record["kernel"]], totals[id(c)]) for c, record in records]
-    gaps = Gaps()
-    make, judge = _instruction(wanted, chip, gaps) if wanted.model == "instruction" else _flop(wanted, chip, gaps)
+    job = _Job(wanted, machine, chip, several=len(captures) > 1)
     if wanted.model == "flop":
         flop.check_counted(kernels)
-        flop.note_sets(kernels, gaps)
-    several = len(captures) > 1
-    pairs = [pair for facts in kernels for pair in make(facts, file_names(facts.source) if several else "")]
-    for row, points in pairs if roofline else ():
-        judge(row, points, roofline)
+        flop.note_sets(kernels, job.gaps)
+    pairs = [pair for facts in kernels for pair in job.entries(facts)]
     notes = [note for capture in captures for note in capture.notes]
-    notes += gaps.notes(len(kernels))
-    notes += above_roof([points for _, points in pairs], roofline) if roofline else []
+    notes += job.gaps.notes(len(kernels))
+    notes += above_roof([points for _, points in pairs], job.roofline) if job.roofline else []
     return Analysis(
         rows=tuple(row for row, _ in pairs),
         kernels=tuple(points for _, points in pairs),
@@ -95,20 +103,43 @@ def analyse(
     )
 
 
-Make = Callable[[Facts, str], list[tuple[Row, KernelPoints]]]
-Judge = Callable[[Row, KernelPoints, Any], None]
+@dataclass
+class _Job:
+    """One analysis at work: what is wanted, against which machine, and the gaps that were met."""
 
+    wanted: Wanted
+    machine: Machine | None
+    chip: Chip | None
+    several: bool
+    gaps: Gaps = field(default_factory=Gaps)
 
-def _instruction(wanted: Wanted, chip: Chip | None, gaps: Gaps) -> tuple[Make, Judge]:
-    return (
-        lambda facts, note: [instruction.entry(facts, wanted.instructions, chip, gaps, note=note)]
-    ), instruction.against
+    @property
+    def roofline(self) -> Roofline | None:
+        """The roofline of the wanted model."""
+        if self.machine is None:
+            return None
+        return self.machine.flop if self.wanted.model == "flop" else self.machine.instruction
 
-
-def _flop(wanted: Wanted, chip: Chip | None, gaps: Gaps) -> tuple[Make, Judge]:
-    return (
-        lambda facts, note: flop.entries(facts, wanted.precisions, chip, gaps, moves=False, note=note)
-    ), flop.against
+    def entries(self, facts: Facts) -> list[tuple[Row, KernelPoints]]:
+        """Rows and points of one kernel, judged, with verdict and advice."""
+        note = file_names(facts.source) if self.several else ""
+        # Advice rests on the instruction model whichever is shown; what it lacks is said only where it is shown.
+        flops = self.wanted.model == "flop"
+        row, points = instruction.entry(
+            facts, self.wanted.instructions, self.chip, Gaps() if flops else self.gaps, note=note
+        )
+        if self.machine:
+            instruction.against(row, points, self.machine.instruction)
+        everything = findings.known_of(facts, row, self.machine)
+        pairs = [(row, points)]
+        if flops:
+            moves = findings.constant_moves(facts)
+            pairs = flop.entries(facts, self.wanted.precisions, self.chip, self.gaps, moves=moves, note=note)
+            for flop_row, flop_points in pairs if self.roofline else ():
+                flop.against(flop_row, flop_points, self.machine.flop)  # type: ignore[union-attr,arg-type]
+        for each, _ in pairs:
+            findings.fill(each, everything)
+        return pairs
 
 
 def file_names(source: str) -> str:

@@ -13,6 +13,9 @@ from roofctl.quantities import Chip
 from roofctl.roofline import LEVELS, KernelPoints, Point, Roofline
 from roofctl.units import WARP_THREADS
 
+_ALL: Final = 1 + 1e-6
+"""A thread efficiency above this is no efficiency: the counters do not belong together."""
+
 Instructions = Literal["thread", "issued"]
 
 COLUMNS: Final = (
@@ -104,7 +107,8 @@ def _take_predication(row: dict[str, Any], facts: Facts) -> None:
         row["issued_gips"] = issued / seconds / 1e9
     if issued and threads is not None:
         row["thread_efficiency"] = threads / (WARP_THREADS * issued)
-        row["lost_fraction"] = 1 - row["thread_efficiency"]
+        # Means per launch that are not whole leave dust on either side of 0.
+        row["lost_fraction"] = max(0.0, 1 - row["thread_efficiency"]) if row["thread_efficiency"] < _ALL else None
     on = facts["predicated_thread_instructions"]
     if threads and on is not None:
         row["predicated_on_fraction"] = on / threads

@@ -21,9 +21,15 @@ from roofctl.cli.common import input_options, request_of, say, say_notes, talk_o
     show_default=True,
     help="Output form.",
 )
+@click.option(
+    "--advice/--no-advice",
+    default=True,
+    show_default=True,
+    help="After a table or Markdown: verdict and advice for the five longest kernels.",
+)
 @click.option("--names", is_flag=True, help="After a table or Markdown: the full name behind each number.")
 @talk_options
-def report(form: str, names: bool, **options: Any) -> None:
+def report(form: str, names: bool, advice: bool, **options: Any) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
     INPUT is a capture (roofctl profile), or what a profiler printed: ncu --csv (raw or details page,
@@ -50,6 +56,10 @@ def report(form: str, names: bool, **options: Any) -> None:
         click.echo(reports.to_markdown(answer.analysis), nl=False)
     else:
         print_table(answer)
+    if advice and form in ("table", "md"):
+        analysis = answer.analysis
+        told = reports.advice_markdown(analysis) if form == "md" else reports.advice_text(analysis, terminal_width())
+        click.echo(f"\n{told}" if told else "", nl=False)
     if names and form in ("table", "md"):
         click.echo("\n" + reports.full_names(rows), nl=False)
     say_notes(answer.notes)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from roofctl.gpus.ceilings import launch_seconds, measured_roofline, theoretical_roofline
 from roofctl.gpus.check import load_measured, load_profile
-from roofctl.gpus.compute import PRECISIONS as COMPUTE_PRECISIONS
 from roofctl.gpus.compute import flop_roofline
 from roofctl.gpus.match import match_device
 from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
 from roofctl.gpus.store import Found, all_profiles, find_measured, find_profile
 
 __all__ = [
-    "COMPUTE_PRECISIONS",
     "Fact",
     "Found",
     "GpuProfile",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from roofctl.errors import InputError
 from roofctl.gpus.schema import GpuProfile, Measured, MeasuredCeiling, Precision
 from roofctl.roofline import BOOST, WORK_LABELS, Clock, Peak, Roofline
 
@@ -18,12 +17,14 @@ PRECISIONS: Final[tuple[Precision, ...]] = (
 _SUSTAINED: Final = "sustained"
 
 
-def flop_roofline(profile: GpuProfile, memory: Roofline, measured: Measured | None, clock: Clock | None) -> Roofline:
+def flop_roofline(
+    profile: GpuProfile, memory: Roofline, measured: Measured | None, clock: Clock | None
+) -> Roofline | None:
     """The FLOP roofline over the bandwidths of ``memory``, an instruction roofline of the same basis.
 
     Theoretical peaks are SMs x operations per clock x clock: ``clock``, or where None the boost clock that
     the vendor states for that type. With ``measured`` the peaks are the measured ones, at the clock they ran at.
-    Raises InputError when no peak at all is known.
+    None when no peak at all is known.
     """
     found: list[Peak] = []
     absent = {level: why for level, why in memory.absent.items() if level != "issue"}
@@ -35,10 +36,7 @@ def flop_roofline(profile: GpuProfile, memory: Roofline, measured: Measured | No
             how = "was not measured on this GPU" if measured else "is not known for this GPU"
             absent[precision] = f"the {WORK_LABELS[precision]} peak {how}"
     if not found:
-        raise InputError(
-            f"no floating-point peak of {profile.name} is known",
-            hint="use --ceilings theoretical, or complete the GPU profile (flops_per_clock_per_sm)",
-        )
+        return None
     highest, *others = sorted(found, key=lambda peak: -peak.per_second)
     return replace(memory, peak=highest, others=tuple(others), absent=absent, model="flop")
 
