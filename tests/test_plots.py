@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from roofctl.errors import InputError
 from roofctl.plots.figure import KernelStyle, LevelStyle, PlotOptions, hierarchical, multi, save
-from roofctl.roofline import Bandwidth, KernelPoints, Peak, Point, Roofline
+from roofctl.roofline import Bandwidth, KernelPoints, Peak, Point, Roofline, Spread
 
 PEAK = 1.04544e12
 BANDWIDTHS = {"l1": 3.345408e13, "l2": 1.0281e13, "hbm": 4.814304e12}
@@ -522,3 +522,100 @@ def test_coinciding_points_stay_visible_in_any_order_of_levels(levels: tuple[str
     assert len(drawn) == len(levels)
     sizes = [line.get_markersize() for line in drawn]
     assert sizes == sorted(sizes, reverse=True)
+
+
+# --- the FLOP model ----------------------------------------------------------------------------------------------------
+
+
+def flop_h200(basis="theoretical", scale=1.0, works=("bf16_tc", "fp32", "fp64_tc", "fp64")):
+    rates = {"bf16_tc": 989e12, "fp32": 66.9e12, "fp64_tc": 66.2e12, "fp64": 33.5e12}
+    peaks = [Peak(rates[work] * scale, basis, work=work) for work in works]
+    bandwidths = tuple(Bandwidth(level, b * scale, basis) for level, b in BANDWIDTHS.items())
+    return Roofline("NVIDIA H200", peaks[0], bandwidths, model="flop", others=tuple(peaks[1:]))
+
+
+def operations(work, intensity, rate, **more):
+    points = tuple(Point(level, 1e6, intensity * i, rate, work=work) for i, level in enumerate(("l1", "l2", "hbm"), 1))
+    return KernelPoints("gemm", "gemm", points, work=work, **more)
+
+
+def test_every_type_has_its_line_and_lines_on_one_spot_share_a_name():
+    figure = multi([flop_h200()], [operations("bf16_tc", 300.0, 700e12), operations("fp32", 3.0, 5e12)])
+    heights = sorted(line.get_ydata()[0] for line in lines(figure, "peak"))
+    assert heights == pytest.approx([33.5, 66.2, 66.9, 989.0])
+    assert {"BF16 tensor 989.0 TFLOP/s", "FP32, FP64 tensor 66.9 TFLOP/s", "FP64 33.5 TFLOP/s"} <= set(
+        texts(figure, "ceiling-label")
+    )
+    ax = figure.axes[0]
+    assert ax.get_xlabel().startswith("Arithmetic intensity")
+    assert ax.get_ylabel() == "Performance (TFLOP/s)"
+    assert texts(figure, "title") == ["FLOP roofline"]
+
+
+def test_a_line_begins_at_its_own_ridge_and_slopes_reach_the_highest():
+    figure = multi([flop_h200(works=("bf16_tc", "fp64"))], [operations("fp64", 3.0, 5e12)], HBM_ONLY)
+    starts = {line.get_ydata()[0]: line.get_xdata()[0] for line in lines(figure, "peak")}
+    assert starts[33.5] == pytest.approx(33.5e12 / 4.814304e12)
+    (slope,) = lines(figure, "ceiling-theoretical-hbm")
+    assert slope.get_xdata()[1] == pytest.approx(989e12 / 4.814304e12)
+
+
+def test_a_point_is_judged_by_the_peak_of_its_own_type():
+    figure = hierarchical([flop_h200()], [operations("fp64", 1000.0, 30e12)], HBM_ONLY)
+    assert texts(figure, "label") == ["HBM 90 %"]
+    assert texts(figure, "title") == ["gemm (FP64)"]
+
+
+def test_types_of_one_kernel_are_told_apart_in_a_hierarchical_picture():
+    mixed = [operations("bf16_tc", 300.0, 700e12), operations("fp32", 3.0, 5e12)]
+    figure = hierarchical([flop_h200()], mixed, HBM_ONLY)
+    assert {label.rpartition(" HBM")[0] for label in texts(figure, "label")} == {"BF16 tensor", "FP32"}
+    with pytest.raises(InputError, match="2 were chosen"):
+        hierarchical([flop_h200()], [mixed[0], replace(mixed[0], kernel="other")], HBM_ONLY)
+
+
+def test_a_type_without_a_peak_is_a_footnote():
+    roofline = replace(flop_h200(works=("fp64",)), absent={"fp32": "the FP32 peak was not measured on this GPU"})
+    figure = multi([roofline], [operations("fp32", 3.0, 5e12)], HBM_ONLY)
+    assert "no FP32 ceiling: the FP32 peak was not measured on this GPU" in texts(figure, "footnote")
+
+
+# --- ridges, predication and spread --------------------------------------------------------------------------------------
+
+
+def test_ridge_points_of_measured_ceilings_are_filled_and_theoretical_ones_hollow():
+    figure = hierarchical([h200(), h200("measured", 0.9)], [kernel()], HBM_ONLY)
+    found = {line.get_gid(): line for line in lines(figure, "ridge")}
+    assert found["ridge-theoretical"].get_xdata()[0] == pytest.approx(HBM_RIDGE)
+    assert found["ridge-theoretical"].get_markerfacecolor() == "white"
+    assert found["ridge-measured"].get_ydata()[0] == pytest.approx(PEAK * 0.9 / 1e9)
+    assert found["ridge-measured"].get_markerfacecolor() != "white"
+
+
+def test_each_of_many_points_has_its_issued_line():
+    rate = 16_252_928 / 181.6e-6
+    divergent = kernel("divergent", issued_per_second=rate * 4)
+    figure = multi([h200()], [divergent, kernel("full", issued_per_second=rate)], HBM_ONLY)
+    (line,) = lines(figure, "issued")
+    assert line.get_ydata().tolist() == pytest.approx([rate * 4 / 1e9] * 2)
+    assert line.get_xdata()[0] < 0.66 < line.get_xdata()[1]
+    assert "issued warp instructions" in legend_texts(figure)
+
+
+def bars(figure):
+    return [c for c in figure.axes[0].collections if c.get_gid() == "spread"]
+
+
+def test_error_bars_only_when_asked_for():
+    rate = 16_252_928 / 181.6e-6
+    ranged = kernel(rates=Spread(rate / 2, rate * 1.5))
+    assert not bars(hierarchical([h200()], [ranged], HBM_ONLY))
+    (bar,) = bars(hierarchical([h200()], [ranged], replace(HBM_ONLY, spread=True)))
+    (segment,) = bar.get_segments()
+    assert [y for _, y in segment] == pytest.approx([rate / 2e9, rate * 1.5e-9])
+
+
+def test_a_kernel_without_a_range_says_why():
+    figure = hierarchical([h200()], [kernel(no_spread="one launch")], replace(HBM_ONLY, spread=True))
+    assert not bars(figure)
+    assert "no spread for triad: one launch" in texts(figure, "footnote")
