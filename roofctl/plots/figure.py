@@ -6,75 +6,34 @@ setting is changed, and the same input gives the same file.
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from roofctl.errors import InputError
 from roofctl.files import whole
-from roofctl.plots import text
-from roofctl.plots.axes import LABEL_SIZE, dress, empty_crowd, set_limits, x_label
+from roofctl.plots.axes import dress, empty_crowd, set_limits
 from roofctl.plots.ceilings import draw_ceilings, label_ceilings
 from roofctl.plots.crowd import Crowd
-from roofctl.plots.legend import Table, draw_legend, draw_table, lay_out_table
+from roofctl.plots.legend import Table, draw_legend, lay_out_table
 from roofctl.plots.points import Entry, add_markers, draw_hierarchical, draw_multi, label_levels, number_points
 from roofctl.plots.scene import Scene, compose, footnotes, type_text
-from roofctl.plots.style import FAINT, INK, KernelStyle, LevelStyle, PlotOptions, load_style
+from roofctl.plots.sheet import INCH, Sheet, Words, settings
+from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions, load_style
 from roofctl.roofline import KernelPoints, Roofline
 
 __all__ = ["KernelStyle", "LevelStyle", "PlotOptions", "hierarchical", "load_style", "multi", "save"]
 
-DPI: Final = 220
 MOST_COLORS: Final = 8
 """More kernels than this are numbered and listed in a table."""
 
-_TITLE_SIZE: Final = 10.0
-_SUBTITLE_SIZE: Final = 8.0
-_NOTE_SIZE: Final = 7.0
-_NOTE_LONGEST: Final = 400
-_INCH: Final = 72.0
-
-# Margins and the narrowest axes, in points.
-_LEFT: Final = 46.0
-_RIGHT: Final = 12.0
-_PANEL_GAP: Final = 14.0
-_NARROWEST: Final = 300.0
-_ROOMY: Final = 50
-
-_SETTINGS: Any = {
-    "font.family": text.FONT,
-    "font.size": 8.0,
-    "axes.labelsize": LABEL_SIZE,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
-    "axes.edgecolor": FAINT,
-    "axes.linewidth": 0.8,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "roofctl",
-    "pdf.fonttype": 42,
-}
 _FORMATS: Final[dict[str, dict[str, Any]]] = {
     ".png": {},
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
 }
-
-
-@contextmanager
-def _settings() -> Iterator[None]:
-    """Our settings over matplotlib's own defaults, whatever the user's matplotlibrc says; undone afterwards."""
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        yield
 
 
 def hierarchical(
@@ -89,16 +48,16 @@ def hierarchical(
             f"a hierarchical roofline shows one kernel; {len(kernels)} were chosen",
             hint="name one with --kernel, or use --mode multi",
         )
-    with _settings():
+    with settings():
         scene = compose(rooflines, kernels, options or PlotOptions())
         issued = [kernel.issued_per_second for kernel in scene.kernels if kernel.issued_per_second]
         name = scene.names[0] + (type_text(kernels[0]) if len(kernels) == 1 else "")
         title, subtitle = scene.options.title or name, scene.options.subtitle
         if scene.options.title:  # the kernel's name moves a line down
             subtitle = " · ".join(filter(None, [name, subtitle]))
-        sheet = _Sheet.blank(scene, title, subtitle, heights=issued if scene.points else [])
+        sheet = _blank(scene, title, subtitle, heights=issued if scene.points else [])
         draw_ceilings(sheet.ax, scene, colored=True)
-        crowd = sheet.furnish(draw_hierarchical(sheet.ax, scene), colored=True)
+        crowd = _furnish(sheet, scene, draw_hierarchical(sheet.ax, scene), colored=True)
         label_levels(sheet.ax, scene, crowd)
         return sheet.finish()
 
@@ -107,110 +66,35 @@ def multi(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], option
     """Many kernels: up to eight told apart by colour, more by numbers with a table beside the axes."""
     if not kernels:
         raise InputError("no kernel to draw", hint="roofctl report lists the kernels of a capture")
-    with _settings():
+    with settings():
         scene = compose(rooflines, kernels, options or PlotOptions())
         numbered = len(kernels) > MOST_COLORS
-        table = lay_out_table(scene, scene.options.size[1] * _INCH - 100) if numbered else None
+        table = lay_out_table(scene, scene.options.size[1] * INCH - 100) if numbered else None
         title = scene.options.title or scene.measure.title
-        sheet = _Sheet.blank(scene, title, scene.options.subtitle, table=table)
+        sheet = _blank(scene, title, scene.options.subtitle, table=table)
         draw_ceilings(sheet.ax, scene, colored=numbered)
-        crowd = sheet.furnish(draw_multi(sheet.ax, scene, numbered=numbered), colored=numbered)
+        crowd = _furnish(sheet, scene, draw_multi(sheet.ax, scene, numbered=numbered), colored=numbered)
         if scene.many:
             number_points(sheet.ax, scene, crowd)
         return sheet.finish()
 
 
-@dataclass
-class _Sheet:
-    """A figure being made. Lengths in points; ``outside`` is the legend's width right of the axes."""
-
-    figure: Figure
-    ax: Axes
-    scene: Scene
-    title: str
-    subtitle: str
-    width: float
-    height: float
-    table: Table | None
-    notes: list[str]
-    outside: float = 0.0
-
-    @classmethod
-    def blank(
-        cls, scene: Scene, title: str, subtitle: str, heights: Sequence[float] = (), table: Table | None = None
-    ) -> _Sheet:
-        wide, high = (inches * _INCH for inches in scene.options.size)
-        width, height = wide - _LEFT - _RIGHT, high - _top(subtitle)
-        if table:
-            # Numbers need ground to stand on: beyond some points the axes grow with them.
-            growth = max(1.0, (len(scene.points) / _ROOMY) ** 0.5)
-            width, height = max(_NARROWEST * growth, width - _PANEL_GAP - table.width), height * growth
-            wide, high = width + _LEFT + _RIGHT, height + _top(subtitle)
-        bottom = _bottom(scene, width)
-        height -= bottom
-        lines = [
-            line
-            for note in footnotes(scene, numbered=table is not None)
-            for line in text.wrap(
-                textwrap.shorten(note, _NOTE_LONGEST, placeholder=text.ELLIPSIS), _NOTE_SIZE, width + _LEFT * 0.8
-            )
-        ]
-        figure = Figure(figsize=(wide / _INCH, high / _INCH), dpi=DPI, facecolor="white")
-        FigureCanvasAgg(figure)
-        ax = figure.add_axes((_LEFT / wide, bottom / high, width / wide, height / high))
-        set_limits(ax, scene, heights)
-        dress(ax, scene.measure.x_label, scene.measure.y_label)
-        return cls(figure, ax, scene, title, subtitle, width, height, table, lines)
-
-    def furnish(self, entries: Sequence[Entry], *, colored: bool) -> Crowd:
-        """Label the ceilings and place the legend; the crowd that comes back knows of both."""
-        crowd = empty_crowd(self.ax)
-        add_markers(self.ax, self.scene, crowd)
-        label_ceilings(self.ax, self.scene, crowd, colored=colored)
-        self.outside = draw_legend(self.ax, entries, crowd)
-        return crowd
-
-    def finish(self) -> Figure:
-        """Give the figure its final size around the axes, which keep theirs, and write around them."""
-        bottom = _bottom(self.scene, self.width)
-        top, note_height = _top(self.subtitle), len(self.notes) * _NOTE_SIZE * text.LINE_HEIGHT
-        side = max(self.outside, self.table.width + _PANEL_GAP if self.table else 0.0)
-        legend_height = self._legend_height() if self.outside else 0.0
-        panel = legend_height + (self.table.height if self.table else 0.0)
-        wide = max(self.scene.options.size[0] * _INCH, _LEFT + self.width + side + _RIGHT)
-        high = top + max(self.height + bottom + note_height, panel + _RIGHT)
-        self.figure.set_size_inches(wide / _INCH, high / _INCH)
-        base = high - top - self.height
-        self.ax.set_position((_LEFT / wide, base / high, self.width / wide, self.height / high))
-        if self.table:
-            draw_table(self.figure, self.table, _LEFT + self.width + _PANEL_GAP, high - top - legend_height)
-        room = wide - _LEFT - _RIGHT
-        self._write(_LEFT, high - 18, self.title, room, size=_TITLE_SIZE, weight="bold", gid="title")
-        if self.subtitle:
-            self._write(_LEFT, high - 31, self.subtitle, room, size=_SUBTITLE_SIZE, color=FAINT, gid="subtitle")
-        for index, line in enumerate(self.notes):
-            y = base - bottom - (index + 0.5) * _NOTE_SIZE * text.LINE_HEIGHT
-            self._write(_LEFT * 0.3, y, line, wide, size=_NOTE_SIZE, color=FAINT, gid="footnote")
-        return self.figure
-
-    def _legend_height(self) -> float:
-        legend = self.ax.get_legend()
-        assert legend is not None  # noqa: S101  only asked when it stands outside
-        return float(legend.get_window_extent().height) * _INCH / DPI + _PANEL_GAP
-
-    def _write(self, x: float, y: float, words: str, room: float, **style: Any) -> None:
-        wide, high = self.figure.get_size_inches() * _INCH
-        words = text.elide(text.plain(words), style["size"], room, style.get("weight", "normal"))
-        self.figure.text(x / wide, y / high, words, parse_math=False, **{"color": INK, **style})
+def _blank(scene: Scene, title: str, subtitle: str, heights: Sequence[float] = (), table: Table | None = None) -> Sheet:
+    notes = footnotes(scene, numbered=table is not None)
+    words = Words(title, subtitle, scene.measure.x_label, notes)
+    sheet = Sheet.blank(words, scene.options.size, table, marks=len(scene.points))
+    set_limits(sheet.ax, scene, heights)
+    dress(sheet.ax, scene.measure.x_label, scene.measure.y_label)
+    return sheet
 
 
-def _bottom(scene: Scene, width: float) -> float:
-    """Room below axes of this width: tick labels, the axis name, a margin."""
-    return 24.0 + 12.0 * len(x_label(scene.measure.x_label, width).splitlines())
-
-
-def _top(subtitle: str) -> float:
-    return 40.0 if subtitle else 28.0
+def _furnish(sheet: Sheet, scene: Scene, entries: Sequence[Entry], *, colored: bool) -> Crowd:
+    """Label the ceilings and place the legend; the crowd that comes back knows of both."""
+    crowd = empty_crowd(sheet.ax)
+    add_markers(sheet.ax, scene, crowd)
+    label_ceilings(sheet.ax, scene, crowd, colored=colored)
+    sheet.outside = draw_legend(sheet.ax, entries, crowd)
+    return crowd
 
 
 def check_suffix(path: Path) -> str:
@@ -228,7 +112,7 @@ def save(figure: Figure, path: Path) -> None:
     """Write ``figure`` as PNG, SVG or PDF, by suffix. The file appears whole or not at all."""
     kind = check_suffix(path)
     try:
-        with whole(path) as temporary, _settings():
+        with whole(path) as temporary, settings():
             figure.savefig(temporary, format=kind[1:], dpi=figure.dpi, facecolor="white", metadata=_FORMATS[kind])
     except OSError as error:
         raise InputError(
