@@ -20,8 +20,8 @@ _NO_SPREAD: Final = {
     "seconds_min": "no smallest and largest time: the summary holds none, or none that enclose its mean",
 }
 
-_NAME_WIDTH: Final = 48
-_UNKNOWN: Final = "–"
+NAME_WIDTH: Final = 48
+UNKNOWN: Final = "–"
 
 _LEVEL_HEADINGS: Final = (
     *(f">{LEVEL_LABELS[level]} int." for level in LEVELS),
@@ -46,6 +46,15 @@ def document(study: Study) -> dict[str, Any]:
 
     Units are in the names; a value that is not known is None and a note says why.
     """
+    return {
+        **head(study),
+        "notes": [*(note.text for note in study.notes if not note.detail), *_reasons(study)],
+        "kernels": [dict(row) for row in study.analysis.rows],
+    }
+
+
+def head(study: Study) -> dict[str, Any]:
+    """What every document begins with: schema, model, source, gpu, ceilings."""
     profile, clock = study.profile, study.clock
     return {
         "schema": SCHEMA,
@@ -62,8 +71,6 @@ def document(study: Study) -> dict[str, Any]:
             "sm_clock_origin": clock.origin if clock else None,
         },
         "ceilings": [entry for roofline in study.rooflines for entry in ceilings(roofline)],
-        "notes": [*(note.text for note in study.notes if not note.detail), *_reasons(study)],
-        "kernels": [dict(row) for row in study.analysis.rows],
     }
 
 
@@ -146,12 +153,12 @@ def full_names(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     return [
-        elide(row["short_name"], _NAME_WIDTH),
+        elide(row["short_name"], NAME_WIDTH),
         f"{row['launches']:,}",
-        _or_unknown(row["seconds"], duration),
-        _or_unknown(row["time_share"], _percent),
-        _or_unknown(row["gips"], significant),
-        _or_unknown(row["lost_fraction"], _percent),
+        or_unknown(row["seconds"], duration),
+        or_unknown(row["time_share"], percent),
+        or_unknown(row["gips"], significant),
+        or_unknown(row["lost_fraction"], percent),
         *_level_cells(row),
         bound_words(row),
     ]
@@ -161,13 +168,13 @@ def _flop_cells(row: Mapping[str, Any]) -> list[str]:
     work = row["precision"]
     unit = "OP/s" if work == "int8_tc" else "FLOP/s"
     return [
-        elide(row["short_name"], _NAME_WIDTH),
-        WORK_LABELS[work] if work else _UNKNOWN,
+        elide(row["short_name"], NAME_WIDTH),
+        WORK_LABELS[work] if work else UNKNOWN,
         f"{row['launches']:,}",
-        _or_unknown(row["seconds"], duration),
-        _or_unknown(row["time_share"], _percent),
-        _or_unknown(row["flops_per_second"], lambda rate: prefixed(rate, unit)),
-        _or_unknown(row["of_peak"], _percent),
+        or_unknown(row["seconds"], duration),
+        or_unknown(row["time_share"], percent),
+        or_unknown(row["flops_per_second"], lambda rate: prefixed(rate, unit)),
+        or_unknown(row["of_peak"], percent),
         *_level_cells(row),
         bound_words(row),
     ]
@@ -175,8 +182,8 @@ def _flop_cells(row: Mapping[str, Any]) -> list[str]:
 
 def _level_cells(row: Mapping[str, Any]) -> list[str]:
     return [
-        *(_or_unknown(row[f"{level}_intensity"], significant) for level in LEVELS),
-        *(_or_unknown(row[f"{level}_of_roof"], _percent) for level in LEVELS),
+        *(or_unknown(row[f"{level}_intensity"], significant) for level in LEVELS),
+        *(or_unknown(row[f"{level}_of_roof"], percent) for level in LEVELS),
     ]
 
 
@@ -184,12 +191,16 @@ def bound_words(row: Mapping[str, Any]) -> str:
     """``HBM`` for a kernel bound by that level's bandwidth, ``instructions`` or ``FP32`` for one bound by a peak."""
     if row["bound"] == "memory":
         return LEVEL_LABELS[row["bound_level"]]
-    return WORK_LABELS[row.get("precision") or ISSUE] if row["bound"] == "compute" else _UNKNOWN
+    return WORK_LABELS[row.get("precision") or ISSUE] if row["bound"] == "compute" else UNKNOWN
 
 
 def to_markdown(analysis: Analysis) -> str:
     """The table for people as Markdown, names in code spans."""
-    headings, body = table(analysis)
+    return markdown(*table(analysis))
+
+
+def markdown(headings: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A table of numbered names as Markdown, names in code spans."""
     titles = [title.removeprefix(">") for title in headings]
     lines = [titles, ["---:" if title.startswith(">") else "---" for title in headings]]
     for number, name, *rest in body:
@@ -197,10 +208,12 @@ def to_markdown(analysis: Analysis) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-def _or_unknown(value: Any, show: Any) -> str:
-    return _UNKNOWN if value is None else str(show(value))
+def or_unknown(value: Any, show: Any) -> str:
+    """A cell: the value as ``show`` writes it, or a dash."""
+    return UNKNOWN if value is None else str(show(value))
 
 
-def _percent(fraction: float) -> str:
+def percent(fraction: float) -> str:
+    """A fraction as a cell: 0.5 %, 91.9 %, 104 %."""
     text = f"{fraction * 100:.1f} %"
     return text if len(text) < len("100.0 %") else f"{fraction * 100:.0f} %"
