@@ -125,7 +125,7 @@ def timings_of(answer: Study) -> tuple[tuple[Timing, ...], list[Note]]:
     if launch is None:
         notes.append(Note(f"no bound by launches: the time of a launch was not measured on this GPU; {MEASURE_LAUNCH}"))
     if len(answer.rooflines) > 1:
-        notes.append(Note(f"times are by the {answer.rooflines[0].basis} ceilings"))
+        notes.append(Note("times are by the measured ceilings"))
     return timings(answer.analysis.facts, answer.rooflines[0], answer.chip, launch), notes
 
 

@@ -147,7 +147,7 @@ def sums(timings: Sequence[Timing], levels: Sequence[str] = LEVELS) -> str:
     def part(seconds: float | None, name: str, words: str) -> str:
         if seconds is None:
             return ""
-        without = f" (without {found.lacking[name]} kernels)" if name in found.lacking else ""
+        without = f" (without {found.lacking[name]} of {kernels})" if name in found.lacking else ""
         return f"{duration(seconds)} {words}{without}"
 
     bounds = [

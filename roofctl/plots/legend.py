@@ -162,7 +162,10 @@ def lay_out_table(scene: Scene, height: float, remarks: Sequence[str] | None = N
         rows=tuple(rows),
         per_column=len(rows) if len(rows) <= fit else even,
         number_width=text.width(str(len(rows)), TABLE_SIZE),
-        name_width=max(text.width(r.name, TABLE_SIZE) + text.width(r.remark, TABLE_SIZE) for r in rows),
+        name_width=max(
+            text.width("kernel", TABLE_SIZE),
+            *(text.width(r.name, TABLE_SIZE) + text.width(r.remark, TABLE_SIZE) for r in rows),
+        ),
         share_width=share_width if any(r.share for r in rows) else 0.0,
     )
 
