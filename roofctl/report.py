@@ -20,8 +20,8 @@ _NO_SPREAD: Final = {
     "seconds_min": "no smallest and largest time: the summary holds none, or none that enclose its mean",
 }
 
-NAME_WIDTH: Final = 48
-UNKNOWN: Final = "–"
+_NAME_WIDTH: Final = 48
+_UNKNOWN: Final = "–"
 
 _LEVEL_HEADINGS: Final = (
     *(f">{LEVEL_LABELS[level]} int." for level in LEVELS),
@@ -153,7 +153,7 @@ def full_names(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     return [
-        elide(row["short_name"], NAME_WIDTH),
+        elide(row["short_name"], _NAME_WIDTH),
         f"{row['launches']:,}",
         or_unknown(row["seconds"], duration),
         or_unknown(row["time_share"], percent),
@@ -168,8 +168,8 @@ def _flop_cells(row: Mapping[str, Any]) -> list[str]:
     work = row["precision"]
     unit = "OP/s" if work == "int8_tc" else "FLOP/s"
     return [
-        elide(row["short_name"], NAME_WIDTH),
-        WORK_LABELS[work] if work else UNKNOWN,
+        elide(row["short_name"], _NAME_WIDTH),
+        WORK_LABELS[work] if work else _UNKNOWN,
         f"{row['launches']:,}",
         or_unknown(row["seconds"], duration),
         or_unknown(row["time_share"], percent),
@@ -191,7 +191,7 @@ def bound_words(row: Mapping[str, Any]) -> str:
     """``HBM`` for a kernel bound by that level's bandwidth, ``instructions`` or ``FP32`` for one bound by a peak."""
     if row["bound"] == "memory":
         return LEVEL_LABELS[row["bound_level"]]
-    return WORK_LABELS[row.get("precision") or ISSUE] if row["bound"] == "compute" else UNKNOWN
+    return WORK_LABELS[row.get("precision") or ISSUE] if row["bound"] == "compute" else _UNKNOWN
 
 
 def to_markdown(analysis: Analysis) -> str:
@@ -210,7 +210,7 @@ def markdown(headings: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 
 def or_unknown(value: Any, show: Any) -> str:
     """A cell: the value as ``show`` writes it, or a dash."""
-    return UNKNOWN if value is None else str(show(value))
+    return _UNKNOWN if value is None else str(show(value))
 
 
 def percent(fraction: float) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from roofctl.names import elide
-from roofctl.report import NAME_WIDTH, UNKNOWN, head, or_unknown, percent
+from roofctl.report import head, or_unknown, percent
 from roofctl.roofline import LEVEL_LABELS, LEVELS
 from roofctl.study import Study
 from roofctl.timing import COMPUTE, LAUNCH, MEASURED, Timing, Total, total
@@ -26,6 +26,7 @@ HEADINGS: Final = (
     *(">launch", "bound", ">% of time"),
 )
 
+_NAME_WIDTH: Final = 48
 _BOUNDS: Final = {COMPUTE: "compute", LAUNCH: "launch", **LEVEL_LABELS}
 
 
@@ -100,13 +101,13 @@ def _cells(number: int, timing: Timing) -> list[str]:
     name = f"{timing.short_name} ({timing.note})" if timing.note else timing.short_name
     return [
         str(number),
-        elide(name, NAME_WIDTH),
+        elide(name, _NAME_WIDTH),
         f"{timing.launches:,}",
         or_unknown(timing.seconds, duration),
         or_unknown(timing.compute_seconds, _time),
         *(or_unknown(timing.level_seconds.get(level), _time) for level in LEVELS),
         or_unknown(timing.launch_seconds, duration),
-        _BOUNDS[timing.bound] if timing.bound else UNKNOWN,
+        or_unknown(timing.bound, _BOUNDS.__getitem__),
         or_unknown(timing.of_bound, percent),
     ]
 

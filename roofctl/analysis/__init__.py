@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from roofctl.analysis import flop, instruction
-from roofctl.analysis.facts import Facts, file_names, gather, known, whole
+from roofctl.analysis.facts import Facts, gather, known, whole
 from roofctl.analysis.gaps import Gaps
 from roofctl.analysis.instruction import COLUMNS, Instructions
 from roofctl.analysis.judge import above_roof
@@ -108,3 +109,8 @@ def _flop(wanted: Wanted, chip: Chip | None, gaps: Gaps) -> tuple[Make, Judge]:
     return (
         lambda facts, note: flop.entries(facts, wanted.precisions, chip, gaps, moves=False, note=note)
     ), flop.against
+
+
+def file_names(source: str) -> str:
+    """The ``source`` of a row without folders."""
+    return ", ".join(Path(path).name for path in source.split(", "))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -88,8 +87,3 @@ def whole(value: float | None) -> int | float | None:
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT_BELOW:
         return int(value)
     return round(value, 6) if isinstance(value, float) else value
-
-
-def file_names(source: str) -> str:
-    """The ``source`` of a row without folders."""
-    return ", ".join(Path(path).name for path in source.split(", "))

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from roofctl.analysis.facts import Facts, file_names
+from roofctl.analysis import file_names
+from roofctl.analysis.facts import Facts
 from roofctl.analysis.flop import IN_SETS, OPERATIONS
 from roofctl.analysis.traffic import traffic_of
 from roofctl.quantities import Chip

@@ -1,41 +1,26 @@
-"""The sheet that a figure is made on: its size around the axes, title, footnotes, legend and table.
-
-Axes keep their size: where a legend, a table or footnotes need room, the figure grows.
-"""
+"""What every picture shares: our settings over matplotlib's, the words around the axes, and the file."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from roofctl.errors import InputError
+from roofctl.files import whole
 from roofctl.plots import text
-from roofctl.plots.axes import LABEL_SIZE, x_label
-from roofctl.plots.legend import Table, draw_table
+from roofctl.plots.axes import LABEL_SIZE
 from roofctl.plots.style import FAINT, INK
 
 DPI: Final = 220
 INCH: Final = 72.0
-"""Points."""
-
-_TITLE_SIZE: Final = 10.0
-_SUBTITLE_SIZE: Final = 8.0
-_NOTE_SIZE: Final = 7.0
-_NOTE_LONGEST: Final = 400
-
-# Margins and the narrowest axes, in points.
-_LEFT: Final = 46.0
-_RIGHT: Final = 12.0
-_PANEL_GAP: Final = 14.0
-_NARROWEST: Final = 300.0
-_ROOMY: Final = 50
+TITLE_SIZE: Final = 10.0
+SUBTITLE_SIZE: Final = 8.0
+NOTE_SIZE: Final = 7.0
 
 _SETTINGS: Any = {
     "font.family": text.FONT,
@@ -49,6 +34,11 @@ _SETTINGS: Any = {
     "svg.hashsalt": "roofctl",
     "pdf.fonttype": 42,
 }
+_FORMATS: Final[dict[str, dict[str, Any]]] = {
+    ".png": {},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
 
 
 @contextmanager
@@ -60,92 +50,46 @@ def settings() -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
-class Words:
-    """What is written around the axes: title, line under it, name of the x axis, footnotes."""
-
-    title: str
-    subtitle: str
-    x_name: str
-    footnotes: Sequence[str] = ()
+def write(figure: Figure, x: float, y: float, words: str, room: float, **style: Any) -> None:
+    """One line of text at ``x``, ``y`` points from the figure's lower left corner, cut to ``room`` points."""
+    wide, high = figure.get_size_inches() * INCH
+    words = text.elide(text.plain(words), style["size"], room, style.get("weight", "normal"))
+    figure.text(x / wide, y / high, words, parse_math=False, **{"color": INK, **style})
 
 
-@dataclass
-class Sheet:
-    """A figure being made. Lengths in points; ``outside`` is the legend's width right of the axes."""
-
-    figure: Figure
-    ax: Axes
-    words: Words
-    size: tuple[float, float]
-    width: float
-    height: float
-    table: Table | None
-    notes: list[str]
-    outside: float = 0.0
-
-    @classmethod
-    def blank(cls, words: Words, size: tuple[float, float], table: Table | None = None, marks: int = 0) -> Sheet:
-        """An empty sheet of about ``size`` inches; beside a table the axes grow with the number of ``marks``."""
-        wide, high = (inches * INCH for inches in size)
-        width, height = wide - _LEFT - _RIGHT, high - _top(words.subtitle)
-        if table:
-            # Numbers need ground to stand on: beyond some points the axes grow with them.
-            growth = max(1.0, (marks / _ROOMY) ** 0.5)
-            width, height = max(_NARROWEST * growth, width - _PANEL_GAP - table.width), height * growth
-            wide, high = width + _LEFT + _RIGHT, height + _top(words.subtitle)
-        bottom = _bottom(words.x_name, width)
-        height -= bottom
-        lines = [
-            line
-            for note in words.footnotes
-            for line in text.wrap(
-                textwrap.shorten(note, _NOTE_LONGEST, placeholder=text.ELLIPSIS), _NOTE_SIZE, width + _LEFT * 0.8
-            )
-        ]
-        figure = Figure(figsize=(wide / INCH, high / INCH), dpi=DPI, facecolor="white")
-        FigureCanvasAgg(figure)
-        ax = figure.add_axes((_LEFT / wide, bottom / high, width / wide, height / high))
-        return cls(figure, ax, words, size, width, height, table, lines)
-
-    def finish(self) -> Figure:
-        """Give the figure its final size around the axes, which keep theirs, and write around them."""
-        bottom = _bottom(self.words.x_name, self.width)
-        top, note_height = _top(self.words.subtitle), len(self.notes) * _NOTE_SIZE * text.LINE_HEIGHT
-        side = max(self.outside, self.table.width + _PANEL_GAP if self.table else 0.0)
-        legend_height = self._legend_height() if self.outside else 0.0
-        panel = legend_height + (self.table.height if self.table else 0.0)
-        wide = max(self.size[0] * INCH, _LEFT + self.width + side + _RIGHT)
-        high = top + max(self.height + bottom + note_height, panel + _RIGHT)
-        self.figure.set_size_inches(wide / INCH, high / INCH)
-        base = high - top - self.height
-        self.ax.set_position((_LEFT / wide, base / high, self.width / wide, self.height / high))
-        if self.table:
-            draw_table(self.figure, self.table, _LEFT + self.width + _PANEL_GAP, high - top - legend_height)
-        room = wide - _LEFT - _RIGHT
-        self._write(_LEFT, high - 18, self.words.title, room, size=_TITLE_SIZE, weight="bold", gid="title")
-        if self.words.subtitle:
-            self._write(_LEFT, high - 31, self.words.subtitle, room, size=_SUBTITLE_SIZE, color=FAINT, gid="subtitle")
-        for index, line in enumerate(self.notes):
-            y = base - bottom - (index + 0.5) * _NOTE_SIZE * text.LINE_HEIGHT
-            self._write(_LEFT * 0.3, y, line, wide, size=_NOTE_SIZE, color=FAINT, gid="footnote")
-        return self.figure
-
-    def _legend_height(self) -> float:
-        legend = self.ax.get_legend()
-        assert legend is not None  # noqa: S101  only asked when it stands outside
-        return float(legend.get_window_extent().height) * INCH / DPI + _PANEL_GAP
-
-    def _write(self, x: float, y: float, words: str, room: float, **style: Any) -> None:
-        wide, high = self.figure.get_size_inches() * INCH
-        words = text.elide(text.plain(words), style["size"], room, style.get("weight", "normal"))
-        self.figure.text(x / wide, y / high, words, parse_math=False, **{"color": INK, **style})
+def write_title(figure: Figure, left: float, room: float, title: str, subtitle: str) -> None:
+    """Title and, in grey, what it was measured on."""
+    high = figure.get_size_inches()[1] * INCH
+    write(figure, left, high - 18, title, room, size=TITLE_SIZE, weight="bold", gid="title")
+    if subtitle:
+        write(figure, left, high - 31, subtitle, room, size=SUBTITLE_SIZE, color=FAINT, gid="subtitle")
 
 
-def _bottom(x_name: str, width: float) -> float:
-    """Room below axes of this width: tick labels, the axis name, a margin."""
-    return 24.0 + 12.0 * len(x_label(x_name, width).splitlines())
+def write_notes(figure: Figure, left: float, top: float, lines: list[str], room: float) -> None:
+    """Footnotes, downward from ``top``."""
+    for index, line in enumerate(lines):
+        y = top - (index + 0.5) * NOTE_SIZE * text.LINE_HEIGHT
+        write(figure, left, y, line, room, size=NOTE_SIZE, color=FAINT, gid="footnote")
 
 
-def _top(subtitle: str) -> float:
-    return 40.0 if subtitle else 28.0
+def check_suffix(path: Path) -> str:
+    """The suffix of ``path`` in lower case. Raises InputError when no figure can be written under it."""
+    kind = path.suffix.lower()
+    if kind not in _FORMATS:
+        raise InputError(
+            f"{path}: cannot write a figure as {path.suffix or 'a file without suffix'!r}",
+            hint="use a name that ends in .png, .svg or .pdf",
+        )
+    return kind
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write ``figure`` as PNG, SVG or PDF, by suffix. The file appears whole or not at all."""
+    kind = check_suffix(path)
+    try:
+        with whole(path) as temporary, settings():
+            figure.savefig(temporary, format=kind[1:], dpi=figure.dpi, facecolor="white", metadata=_FORMATS[kind])
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot write the figure: {error.strerror or error}", hint="choose another place with -o"
+        ) from error

@@ -20,10 +20,11 @@ from matplotlib.patches import Rectangle
 from roofctl.plots.axes import dress, empty_crowd, to_data, to_points
 from roofctl.plots.ceilings import best_stretch, write_along
 from roofctl.plots.crowd import LINE, MARKER, TEXT, Crowd, Spot, box
+from roofctl.plots.frame import Frame, Words
 from roofctl.plots.legend import draw_legend, lay_out_table
 from roofctl.plots.points import Entry, filled, handle, kernel_sample, number_spots
 from roofctl.plots.scene import Scene, for_whom
-from roofctl.plots.sheet import INCH, Sheet, Words, settings
+from roofctl.plots.sheet import INCH, settings
 from roofctl.plots.style import ALARM, FAINT, INK, PlotOptions, level_look, level_name
 from roofctl.plots.text import plain, width
 from roofctl.plots.timing_view import Mark, View, set_limits, view_of
@@ -55,25 +56,25 @@ def time(roofline: Roofline, timings: Sequence[Timing], options: PlotOptions | N
         words = Words(title, scene.options.subtitle, _X_NAME, _footnotes(view))
         remarks = [""] * len(timings)
         table = lay_out_table(scene, scene.options.size[1] * INCH - 100, remarks) if view.numbered else None
-        sheet = Sheet.blank(words, scene.options.size, table, marks=2 * len(view.marks))
-        set_limits(sheet.ax, view)
-        dress(sheet.ax, _X_NAME, _Y_NAMES[roofline.model], _tick)
-        sheet.ax.grid(visible=False, which="both")
+        frame = Frame.blank(words, scene.options.size, table, marks=2 * len(view.marks))
+        set_limits(frame.ax, view)
+        dress(frame.ax, _X_NAME, _Y_NAMES[roofline.model], _tick)
+        frame.ax.grid(visible=False, which="both")
         # Tick labels carry a unit here and are wider than elsewhere.
-        sheet.ax.tick_params(axis="y", pad=2.0, labelsize=7.5)
-        sheet.ax.yaxis.labelpad = 1.5
-        _draw_launch(sheet.ax, view)
-        _draw_balance(sheet.ax)
+        frame.ax.tick_params(axis="y", pad=2.0, labelsize=7.5)
+        frame.ax.yaxis.labelpad = 1.5
+        _draw_launch(frame.ax, view)
+        _draw_balance(frame.ax)
         for mark in view.marks:
-            _draw(sheet.ax, mark, view)
-        crowd = _crowd(sheet.ax, view)
-        named = _label(sheet.ax, view, crowd)
-        _draw_contours(sheet.ax, crowd)
+            _draw(frame.ax, mark, view)
+        crowd = _crowd(frame.ax, view)
+        named = _label(frame.ax, view, crowd)
+        _draw_contours(frame.ax, crowd)
         if scene.many:
-            number_spots(sheet.ax, [(to_points(sheet.ax, *m.at(sheet.ax)), m.index + 1) for m in view.marks], crowd)
-        _reserve_corner(sheet.ax, view, crowd)
-        sheet.outside = draw_legend(sheet.ax, _entries(view, named=named), crowd)
-        return sheet.finish()
+            number_spots(frame.ax, [(to_points(frame.ax, *m.at(frame.ax)), m.index + 1) for m in view.marks], crowd)
+        _reserve_corner(frame.ax, view, crowd)
+        frame.outside = draw_legend(frame.ax, _entries(view, named=named), crowd)
+        return frame.finish()
 
 
 def _short(seconds: float) -> str:
