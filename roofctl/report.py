@@ -51,6 +51,15 @@ def document(study: Study) -> dict[str, Any]:
 
     Units are in the names; a value that is not known is None and a note says why.
     """
+    return {
+        **head(study),
+        "notes": [*(note.text for note in study.notes if not note.detail), *_reasons(study)],
+        "kernels": [dict(row) for row in study.analysis.rows],
+    }
+
+
+def head(study: Study) -> dict[str, Any]:
+    """What every document begins with: schema, model, source, gpu, ceilings."""
     profile, clock = study.profile, study.clock
     return {
         "schema": SCHEMA,
@@ -67,8 +76,6 @@ def document(study: Study) -> dict[str, Any]:
             "sm_clock_origin": clock.origin if clock else None,
         },
         "ceilings": [entry for roofline in study.rooflines for entry in ceilings(roofline)],
-        "notes": [*(note.text for note in study.notes if not note.detail), *_reasons(study)],
-        "kernels": [dict(row) for row in study.analysis.rows],
     }
 
 
@@ -194,10 +201,10 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     return [
         elide(row["short_name"], _NAME_WIDTH),
         f"{row['launches']:,}",
-        _or_unknown(row["seconds"], duration),
-        _or_unknown(row["time_share"], _percent),
-        _or_unknown(row["gips"], significant),
-        _or_unknown(row["lost_fraction"], _percent),
+        or_unknown(row["seconds"], duration),
+        or_unknown(row["time_share"], percent),
+        or_unknown(row["gips"], significant),
+        or_unknown(row["lost_fraction"], percent),
         *_level_cells(row),
         bound_words(row),
     ]
@@ -210,10 +217,10 @@ def _flop_cells(row: Mapping[str, Any]) -> list[str]:
         elide(row["short_name"], _NAME_WIDTH),
         WORK_LABELS[work] if work else _UNKNOWN,
         f"{row['launches']:,}",
-        _or_unknown(row["seconds"], duration),
-        _or_unknown(row["time_share"], _percent),
-        _or_unknown(row["flops_per_second"], lambda rate: prefixed(rate, unit)),
-        _or_unknown(row["of_peak"], _percent),
+        or_unknown(row["seconds"], duration),
+        or_unknown(row["time_share"], percent),
+        or_unknown(row["flops_per_second"], lambda rate: prefixed(rate, unit)),
+        or_unknown(row["of_peak"], percent),
         *_level_cells(row),
         bound_words(row),
     ]
@@ -221,8 +228,8 @@ def _flop_cells(row: Mapping[str, Any]) -> list[str]:
 
 def _level_cells(row: Mapping[str, Any]) -> list[str]:
     return [
-        *(_or_unknown(row[f"{level}_intensity"], significant) for level in LEVELS),
-        *(_or_unknown(row[f"{level}_of_roof"], _percent) for level in LEVELS),
+        *(or_unknown(row[f"{level}_intensity"], significant) for level in LEVELS),
+        *(or_unknown(row[f"{level}_of_roof"], percent) for level in LEVELS),
     ]
 
 
@@ -235,7 +242,11 @@ def bound_words(row: Mapping[str, Any]) -> str:
 
 def to_markdown(analysis: Analysis) -> str:
     """The table for people as Markdown, names in code spans."""
-    headings, body = table(analysis)
+    return markdown(*table(analysis))
+
+
+def markdown(headings: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A table of numbered names as Markdown, names in code spans."""
     titles = [title.removeprefix(">") for title in headings]
     lines = [titles, ["---:" if title.startswith(">") else "---" for title in headings]]
     for number, name, *rest in body:
@@ -243,10 +254,12 @@ def to_markdown(analysis: Analysis) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-def _or_unknown(value: Any, show: Any) -> str:
+def or_unknown(value: Any, show: Any) -> str:
+    """A cell: the value as ``show`` writes it, or a dash."""
     return _UNKNOWN if value is None else str(show(value))
 
 
-def _percent(fraction: float) -> str:
+def percent(fraction: float) -> str:
+    """A fraction as a cell: 0.5 %, 91.9 %, 104 %."""
     text = f"{fraction * 100:.1f} %"
     return text if len(text) < len("100.0 %") else f"{fraction * 100:.0f} %"

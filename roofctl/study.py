@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from roofctl import inputs
 from roofctl.analysis import Analysis, Instructions, Machine, Selection, Wanted, analyse
+from roofctl.analysis.timing import timings
 from roofctl.clocks import ClockChoice, Clocks, choose_clocks
 from roofctl.counts import Note, complete, evaluate
 from roofctl.device import Device, describe_device, one_device
@@ -25,9 +26,12 @@ from roofctl.gpus import (
     theoretical_roofline,
 )
 from roofctl.grouping import Group, group_captures
-from roofctl.quantities import catalogue
+from roofctl.quantities import Chip, catalogue
 from roofctl.readers.numbers import Mark
 from roofctl.roofline import Clock, Model, Roofline
+from roofctl.timing import Timing
+
+MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
 
 CeilingChoice = Literal["theoretical", "measured", "both"]
 
@@ -59,7 +63,7 @@ class Study:
     ``profile`` and ``rooflines`` are empty when the GPU is not known; ``question`` then says
     what to answer. ``clock`` is the SM clock of the ceilings that scale with it, None when it is each ceiling's own;
     ``clocks`` are those that the capture held.
-    ``sources`` are the inputs as the user knows them.
+    ``sources`` are the inputs as the user knows them. ``found`` and ``chip`` are what ``timings_of`` goes by.
     """
 
     sources: tuple[str, ...]
@@ -71,6 +75,8 @@ class Study:
     notes: tuple[Note, ...]
     question: InputError | None = None
     clocks: Clocks = field(default_factory=Clocks)
+    found: Found | None = None
+    chip: Chip | None = None
 
 
 def study(request: Request) -> Study:
@@ -83,8 +89,9 @@ def study(request: Request) -> Study:
     found, question, said = _profile(request.profile, device)
     notes += said
     profile = found.profile if found else None
-    chip = profile.chip if profile else catalogue().chip_of(next(iter(device.compute_capabilities), None))
-    captures = group_captures([evaluate(part, chip) for part in complete(parts)], request.group)
+    name = profile.chip if profile else catalogue().chip_of(next(iter(device.compute_capabilities), None))
+    chip = catalogue().chips.get(name or "")
+    captures = group_captures([evaluate(part, name) for part in complete(parts)], request.group)
     clocks, said = choose_clocks(captures, device, profile, request.clock)
     notes += said
     rooflines: tuple[Roofline, ...] = ()
@@ -100,12 +107,28 @@ def study(request: Request) -> Study:
         captures,
         machine,
         wanted=Wanted(request.model, request.instructions, request.precisions),
-        chip=catalogue().chips.get(chip or ""),
+        chip=chip,
         selection=request.selection,
     )
     labels = tuple(source.label for source in sources)
     everything = (*notes, *analysis.notes)
-    return Study(labels, analysis, device, profile, rooflines, clocks.sm, everything, question, clocks)
+    return Study(labels, analysis, device, profile, rooflines, clocks.sm, everything, question, clocks, found, chip)
+
+
+def timings_of(answer: Study) -> tuple[tuple[Timing, ...], list[Note]]:
+    """The time-based view of a study: a timing per kernel, in the order of its facts, by the roofline that judges.
+
+    Raises InputError when the GPU is not known: times need ceilings.
+    """
+    if answer.found is None or not answer.rooflines:
+        raise answer.question or InputError("times need ceilings: the GPU is not known", hint="name it with --profile")
+    launch = launch_seconds(find_measured(answer.found))
+    notes = []
+    if launch is None:
+        notes.append(Note(f"no bound by launches: the time of a launch was not measured on this GPU; {MEASURE_LAUNCH}"))
+    if len(answer.rooflines) > 1:
+        notes.append(Note("times are by the measured ceilings"))
+    return timings(answer.analysis.facts, answer.rooflines[0], answer.chip, launch), notes
 
 
 def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError | None, list[Note]]:

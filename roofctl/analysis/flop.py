@@ -33,7 +33,8 @@ ALL: Final = "all"
 _LEAST_SHARE: Final = 0.01
 """Unless asked for, a type that does less of a kernel's operations than this is named but not drawn."""
 
-_IN_SETS: Final = {"flop": ("fp64", "fp32", "fp16"), "tensor": tuple(w for w in OPERATIONS if w.endswith("_tc"))}
+IN_SETS: Final = {"flop": ("fp64", "fp32", "fp16"), "tensor": tuple(w for w in OPERATIONS if w.endswith("_tc"))}
+"""The types of operation that each metric set counts."""
 
 COLUMNS: Final = (
     *("kernel", "short_name", "precision", "launches"),
@@ -60,7 +61,7 @@ def check_counted(kernels: Sequence[Facts]) -> None:
 
 def note_sets(kernels: Sequence[Facts], gaps: Gaps) -> None:
     """Say which metric set is not in the input, so that work may be missing."""
-    for name, works in _IN_SETS.items():
+    for name, works in IN_SETS.items():
         for facts in kernels:
             if all(facts[OPERATIONS[work]] is None for work in works):
                 what = "floating-point" if name == "flop" else "tensor"
@@ -118,9 +119,9 @@ def _works(facts: Facts, precisions: Sequence[str], gaps: Gaps, *, moves: bool) 
 
 def _why_none(facts: Facts, counted: Mapping[str, Any]) -> str:
     """Why a kernel has no operations: it is an integer kernel only where everything was counted."""
-    if len(counted) < len(OPERATIONS) and not all(work in counted for work in _IN_SETS["flop"]):
+    if len(counted) < len(OPERATIONS) and not all(work in counted for work in IN_SETS["flop"]):
         return "no floating-point work is known: not everything was counted"
-    unknown = "" if any(work in counted for work in _IN_SETS["tensor"]) else ", and tensor operations were not counted"
+    unknown = "" if any(work in counted for work in IN_SETS["tensor"]) else ", and tensor operations were not counted"
     integer = facts["integer_instructions"]
     kind = "only integer and memory work" if integer else "no floating-point work"
     return f"{kind}{unknown}: not on a FLOP roofline; see --model instruction"

@@ -174,3 +174,10 @@ def request_of(options: dict[str, Any]) -> Request:
         clock=options["clock"],
         selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
     )
+
+
+def check_time_options(options: dict[str, Any]) -> None:
+    """Refuse what has no meaning for times: they count every type of operation, and have no error bars."""
+    for name, given in (("--precision", options.get("precisions")), ("--spread", options.get("spread"))):
+        if given:
+            raise click.UsageError(f"{name} belongs to the rooflines of rates, not to times")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import input_options, request_of, say, say_notes, talk_options
+from roofctl.cli.common import check_time_options, input_options, request_of, say, say_notes, talk_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,15 +31,15 @@ def _spaces(_context: click.Context, _option: click.Parameter, value: str | None
 @input_options
 @click.option(
     "--mode",
-    type=click.Choice(["hierarchical", "multi"]),
-    help="One kernel on all levels, or many kernels; default: by the number of kernels.",
+    type=click.Choice(["hierarchical", "multi", "time"]),
+    help="One kernel on all levels, many kernels, or compute time against memory time; default: one or many.",
 )
 @click.option(
     "--level",
     "levels",
     multiple=True,
     type=click.Choice(["l1", "l2", "hbm"]),
-    help="Level to draw, repeatable; default: all (hierarchical), hbm (multi).",
+    help="Level to draw, repeatable; default: all (hierarchical, time), hbm (multi).",
 )
 @click.option(
     "--walls",
@@ -61,6 +61,8 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
 
     Points are warp instructions per second against warp instructions per 32-byte transaction
     at L1, L2 and HBM, or with --model flop operations per second against operations per byte.
+    With --mode time every kernel stands at the times that bound a launch of it: compute, memory,
+    and the launch itself where it was measured (roofctl calibrate --level launch).
     INPUT is a capture or a profiler's CSV; without it the newest capture is drawn.
     Without -o the picture is named after the first INPUT.
 
@@ -70,16 +72,19 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
       roofctl plot capture.csv --mode multi --level l2 --level hbm --top 10
       roofctl plot capture.csv --model flop --kernel gemm -o gemm.pdf
       roofctl plot capture.csv --walls global,shared
+      roofctl plot capture.csv --mode time --model flop
     """
     from roofctl.study import study
 
     if options["walls"] and (mode or options["model"] == "flop" or options["levels"]):
         raise click.UsageError("--walls is a picture of its own: without --mode, --level and --model flop")
+    if mode == "time":
+        check_time_options(options)
     target = checked_target(output, force=force) if output else None
     answer = study(request_of(options))
     if answer.question:
         raise answer.question
-    kind = "walls" if options["walls"] else "roofline"
+    kind = "walls" if options["walls"] else "time-roofline" if mode == "time" else "roofline"
     target = target or checked_target(Path(f"{Path(answer.sources[0]).stem}-{kind}.png"), force=force)
     if options["walls"]:
         _draw_walls(answer, options, target)
@@ -123,16 +128,39 @@ def draw(answer: Study, mode: str | None, options: dict[str, Any], targets: Sequ
 
     kernels = answer.analysis.kernels
     mode = mode or ("hierarchical" if len(answer.analysis.facts) == 1 else "multi")
+    if mode == "time":
+        save(_time_picture(answer, options), targets)
+        return
     if mode == "hierarchical":
         kernels = _one_kernel(kernels)
     levels = options.get("levels") or (("l1", "l2", "hbm") if mode == "hierarchical" else ("hbm",))
     _check_drawable(kernels, levels)
     style = plot_options(answer, tuple(dict.fromkeys(levels)), options)
     make = figure.hierarchical if mode == "hierarchical" else figure.multi
-    picture = make(_rooflines(answer, kernels, options), kernels, style)
+    save(make(_rooflines(answer, kernels, options), kernels, style), targets)
+
+
+def save(picture: Any, targets: Sequence[Path]) -> None:
+    """Write a figure to every target and say so."""
+    from roofctl.plots import figure
+
     for target in targets:
         figure.save(picture, target)
         say(f"Wrote {target}")
+
+
+def _time_picture(answer: Study, options: dict[str, Any]) -> Any:
+    """The time-based roofline, by the ceilings that judge."""
+    from dataclasses import replace
+
+    from roofctl.plots.timing import time
+    from roofctl.study import timings_of
+
+    timings, notes = timings_of(answer)
+    say_notes(notes)
+    judged = replace(answer, rooflines=answer.rooflines[:1])
+    style = plot_options(judged, tuple(dict.fromkeys(options.get("levels") or ("l1", "l2", "hbm"))), options)
+    return time(judged.rooflines[0], timings, style)
 
 
 def _one_kernel(kernels: Sequence[KernelPoints]) -> tuple[KernelPoints, ...]:

@@ -8,7 +8,16 @@ from typing import Any
 
 import click
 
-from roofctl.cli.common import input_options, request_of, say, say_notes, talk_options, terminal_width, use_color
+from roofctl.cli.common import (
+    check_time_options,
+    input_options,
+    request_of,
+    say,
+    say_notes,
+    talk_options,
+    terminal_width,
+    use_color,
+)
 
 
 @click.command()
@@ -28,25 +37,33 @@ from roofctl.cli.common import input_options, request_of, say, say_notes, talk_o
     help="After a table or Markdown: verdict and advice for the five longest kernels.",
 )
 @click.option("--names", is_flag=True, help="After a table or Markdown: the full name behind each number.")
+@click.option("--times", is_flag=True, help="The times that bound a launch: compute, each level, the launch itself.")
 @talk_options
-def report(form: str, names: bool, advice: bool, **options: Any) -> None:
+def report(form: str, names: bool, advice: bool, times: bool, **options: Any) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
     INPUT is a capture (roofctl profile), or what a profiler printed: ncu --csv (raw or details page,
     summary) or nvprof --csv. Without INPUT the newest capture is taken.
     Files that complete each other (nvprof's metrics, events and timing) are joined by kernel.
     Intensity is warp instructions per 32-byte transaction. Data goes to stdout, all else to stderr.
+    With --times the table is that of plot --mode time; a last row adds all launches (in CSV there is none).
 
     \b
     Example:
       roofctl report
       roofctl report metrics.csv timing.csv events.csv --profile v100s
       roofctl report capture.csv --top 20 --format json > report.json
+      roofctl report capture.csv --times --model flop
     """
     from roofctl import report as reports
     from roofctl.study import study
 
+    if times:
+        check_time_options(options)
     answer = study(request_of(options))
+    if times:
+        _print_times(answer, form, names=names)
+        return
     rows = answer.analysis.rows
     if form == "json":
         click.echo(json.dumps(reports.document(answer), indent=2, ensure_ascii=False, allow_nan=False))
@@ -65,6 +82,31 @@ def report(form: str, names: bool, advice: bool, **options: Any) -> None:
     say_notes(answer.notes)
     if answer.question:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
+
+
+def _print_times(answer: Any, form: str, *, names: bool) -> None:
+    """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
+    from roofctl import report as reports
+    from roofctl import timetable
+    from roofctl.plots.terminal import table
+    from roofctl.study import timings_of
+    from roofctl.timing import sums
+
+    timings, notes = timings_of(answer)
+    if form == "json":
+        document = timetable.document(answer, timings, [note.text for note in notes])
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    elif form == "csv":
+        click.echo(timetable.to_csv(timings), nl=False)
+    elif form == "md":
+        click.echo(reports.markdown(*timetable.table(timings)), nl=False)
+    else:
+        click.echo(table(*timetable.table(timings), width=terminal_width(), color=use_color(sys.stdout)))
+        say(describe_ceilings(answer))
+        say(sums(timings))
+    if names and form in ("table", "md"):
+        click.echo("\n" + reports.full_names(timetable.rows(timings)), nl=False)
+    say_notes([*answer.notes, *notes])
 
 
 def print_table(answer: Any) -> None:

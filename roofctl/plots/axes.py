@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -48,15 +48,15 @@ def ridges_of(scene: Scene) -> list[float]:
     ]
 
 
-def dress(ax: Axes, x_name: str, y_name: str) -> None:
-    """Axis names, decade ticks and a light grid."""
+def dress(ax: Axes, x_name: str, y_name: str, tick: Callable[[float], str] | None = None) -> None:
+    """Axis names, decade ticks (written by ``tick``, None: as plain numbers) and a light grid."""
     ax.set_xlabel(x_label(x_name, ax.get_window_extent().width * 72 / ax.figure.dpi))
     ax.set_ylabel(y_name)
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
         step = math.ceil((last - first + 1) / _MOST_TICKS)
         axis.set_major_locator(FixedLocator([10.0**d for d in range(first, last + 1, step)]))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: (tick or tick_text)(value)))
         minor = [10.0**d * n for d in range(first - 1, last + 1) for n in range(2, 10)] if step == 1 else []
         axis.set_minor_locator(FixedLocator([m for m in minor if low < m < high]))
         axis.set_minor_formatter(NullFormatter())

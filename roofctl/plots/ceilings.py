@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -159,7 +160,7 @@ def _label_peak(ax: Axes, label: str, peaks: list[Peak], scene: Scene, crowd: Cr
     ]
     left, right = ax.get_xlim()
     start, end = to_points(ax, min(ridges, default=left), top), to_points(ax, right, top)
-    _write(ax, label, _best_stretch(start, end, label, crowd, backwards=True), crowd)
+    write_along(ax, label, best_stretch(start, end, label, crowd, backwards=True), crowd)
 
 
 def _label_slope(ax: Axes, level: str, labels: list[str], scene: Scene, crowd: Crowd, *, color: str) -> None:
@@ -171,23 +172,25 @@ def _label_slope(ax: Axes, level: str, labels: list[str], scene: Scene, crowd: C
     peak = uppermost.peak.per_second / scene.unit
     left = max(ax.get_xlim()[0], ax.get_ylim()[0] * ridge / peak)  # where the line enters the picture
     start, end = to_points(ax, left, peak * left / ridge), to_points(ax, ridge, peak)
-    tries = [(label, _best_stretch(start, end, label, crowd)) for label in labels]
+    tries = [(label, best_stretch(start, end, label, crowd)) for label in labels]
     # The fullest text that fits on free ground; when none does, the least harm.
     label, stretch = next(((t, s) for t, s in tries if s[0] < MARKER), min(tries, key=lambda t: t[1][0]))
     angle = math.degrees(math.atan2(end[1] - start[1], end[0] - start[0]))
-    _write(ax, label, stretch, crowd, angle=angle, color=color)
+    write_along(ax, label, stretch, crowd, angle=angle, color=color)
 
 
 Stretch = tuple[float, Spot, Spot]
 """Cost, and both ends of a text's middle line."""
 
 
-_LIFTS: Final = (0.8, -0.8, 1.6, -1.6)
+LIFTS: Final = (0.8, -0.8, 1.6, -1.6)
 """Distances of a text's middle from its line, in text heights: close above, close below, then further off."""
 
 
-def _best_stretch(start: Spot, end: Spot, label: str, crowd: Crowd, *, backwards: bool = False) -> Stretch:
-    """The cheapest place for a text along a line, above it or else below it."""
+def best_stretch(
+    start: Spot, end: Spot, label: str, crowd: Crowd, *, backwards: bool = False, lifts: Sequence[float] = LIFTS
+) -> Stretch:
+    """The cheapest place for a text along a line, above it or else below it; ``lifts`` in order of preference."""
     length = math.dist(start, end)
     along = ((end[0] - start[0]) / length, (end[1] - start[1]) / length)
     across = (-along[1], along[0])
@@ -195,21 +198,31 @@ def _best_stretch(start: Spot, end: Spot, label: str, crowd: Crowd, *, backwards
     room = length - long - 2 * margin
     stops = [margin + i * step for i in range(int(room / step) + 1)] if room > 0 else [max(0.0, (length - long) / 2)]
     best: Stretch | None = None
-    for lifted in _LIFTS:
+    for lifted in lifts:
         for index, stop in enumerate(stops):
             at = length - long - stop if backwards else stop
             lift = lifted * CEILING_SIZE
             head = (start[0] + along[0] * at + across[0] * lift, start[1] + along[1] * at + across[1] * lift)
             tail = (head[0] + along[0] * long, head[1] + along[1] * long)
             covered = float(crowd.costs(chain(head, tail, CEILING_SIZE)).sum())
-            cost = covered + index * 0.05 + _LIFTS.index(lifted) * 1.5 + (room <= 0) * MARKER
+            cost = covered + index * 0.05 + lifts.index(lifted) * 1.5 + (room <= 0) * MARKER
             if best is None or cost < best[0]:
                 best = (cost, head, tail)
     assert best is not None  # noqa: S101  there is at least one stop
     return best
 
 
-def _write(ax: Axes, label: str, stretch: Stretch, crowd: Crowd, *, angle: float = 0.0, color: str = INK) -> None:
+def write_along(
+    ax: Axes,
+    label: str,
+    stretch: Stretch,
+    crowd: Crowd,
+    *,
+    angle: float = 0.0,
+    color: str = INK,
+    gid: str = "ceiling-label",
+) -> None:
+    """Write a text where ``best_stretch`` found room; ``angle`` in degrees on paper."""
     _, head, tail = stretch
     crowd.add(chain(head, tail, CEILING_SIZE), TEXT)
     x, y = to_data(ax, ((head[0] + tail[0]) / 2, (head[1] + tail[1]) / 2))
@@ -224,6 +237,6 @@ def _write(ax: Axes, label: str, stretch: Stretch, crowd: Crowd, *, angle: float
         fontsize=CEILING_SIZE,
         color=color,
         parse_math=False,
-        gid="ceiling-label",
+        gid=gid,
         zorder=3,
     )

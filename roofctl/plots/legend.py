@@ -144,11 +144,14 @@ class Table:
         return ROW * (self.per_column + _TABLE_HEAD)
 
 
-def lay_out_table(scene: Scene, height: float) -> Table:
-    """Names cut to fit; one column, or two when ``height`` points do not hold the rows."""
+def lay_out_table(scene: Scene, height: float, remarks: Sequence[str] | None = None) -> Table:
+    """Names cut to fit; one column, or two when ``height`` points do not hold the rows.
+
+    ``remarks`` stand behind the names; None says which points are missing.
+    """
     rows = []
     for index, (kernel, name) in enumerate(zip(scene.kernels, scene.names, strict=True)):
-        remark = missing_text(scene, index)
+        remark = missing_text(scene, index) if remarks is None else remarks[index]
         room = max(_NAME_ROOM - text.width(remark, TABLE_SIZE) * 0.5, _NAME_ROOM * 0.6)
         share = "" if kernel.time_share is None else percent(kernel.time_share)
         rows.append(Row(str(index + 1), text.elide(name, TABLE_SIZE, room), remark, share))
@@ -164,7 +167,10 @@ def lay_out_rows(rows: Sequence[Row], height: float, most: int | None = None) ->
         rows=tuple(rows),
         per_column=len(rows) if len(rows) <= fit else even,
         number_width=text.width(str(len(rows)), TABLE_SIZE),
-        name_width=max(text.width(r.name, TABLE_SIZE) + text.width(r.remark, TABLE_SIZE) for r in rows),
+        name_width=max(
+            text.width("kernel", TABLE_SIZE),
+            *(text.width(r.name, TABLE_SIZE) + text.width(r.remark, TABLE_SIZE) for r in rows),
+        ),
         share_width=share_width if any(r.share for r in rows) else 0.0,
     )
 

@@ -177,7 +177,7 @@ def label_levels(ax: Axes, scene: Scene, crowd: Crowd) -> None:
         else:
             blocks.append([point])
     texts = [[_fraction_label(p, scene) for p in block] for block in blocks]
-    tags = [_tag(ax, b[0], scene, t, LABEL_SIZE, clear=8.0) for b, t in zip(blocks, texts, strict=True)]
+    tags = [_tag(_spot(ax, b[0], scene), t, LABEL_SIZE, clear=8.0) for b, t in zip(blocks, texts, strict=True)]
     for block, lines, tag, found in zip(blocks, texts, tags, place(tags, crowd), strict=True):
         step = tag.height / len(lines)
         for row, (point, line) in enumerate(zip(block, lines, strict=True)):
@@ -229,8 +229,7 @@ def draw_multi(ax: Axes, scene: Scene, *, numbered: bool) -> list[Entry]:
     entries: list[Entry] = []
     for level in looks:
         face = level.color if numbered else FAINT
-        sample = handle(marker=level.marker, markersize=6.5, color=face, markeredgecolor=INK, markeredgewidth=0.6)
-        entries.append(Entry(sample, fixed=_level_entry(level.name, scene)))
+        entries.append(Entry(filled(level.marker, face), fixed=_level_entry(level.name, scene)))
     if any(_loses(kernel) for kernel in scene.kernels):
         entries.append(_issued_entry("issued warp instructions"))
     return [*([] if numbered else _kernel_entries(scene)), *entries, *remarks(scene)]
@@ -264,14 +263,22 @@ def _kernel_entries(scene: Scene) -> list[Entry]:
     entries: list[Entry] = []
     for index, (kernel, short) in enumerate(zip(scene.kernels, scene.names, strict=True)):
         name = f"{index + 1}  {short}" if scene.many else short
-        style = scene.options.kernel_style(kernel)
-        color = style.color or KERNEL_COLORS[index % len(KERNEL_COLORS)]
-        if style.marker:
-            sample = handle(marker=style.marker, markersize=6.5, color=color, markeredgecolor=INK, markeredgewidth=0.6)
-        else:
-            sample = handle(color=color, linestyle="-", linewidth=5, solid_capstyle="butt")
-        entries.append(Entry(sample, name, missing_text(scene, index)))
+        entries.append(Entry(kernel_sample(scene, kernel, index), name, missing_text(scene, index)))
     return entries
+
+
+def kernel_sample(scene: Scene, kernel: KernelPoints, index: int) -> Line2D:
+    """What stands for a kernel in the legend: a patch of its colour, or its own marker."""
+    style = scene.options.kernel_style(kernel)
+    color = style.color or KERNEL_COLORS[index % len(KERNEL_COLORS)]
+    if style.marker:
+        return filled(style.marker, color)
+    return handle(color=color, linestyle="-", linewidth=5, solid_capstyle="butt")
+
+
+def filled(marker: str, color: str) -> Line2D:
+    """A filled marker of the legend."""
+    return handle(marker=marker, markersize=6.5, color=color, markeredgecolor=INK, markeredgewidth=0.6)
 
 
 def missing_text(scene: Scene, index: int) -> str:
@@ -282,22 +289,27 @@ def missing_text(scene: Scene, index: int) -> str:
 
 
 def number_points(ax: Axes, scene: Scene, crowd: Crowd) -> None:
-    """Each kernel's number beside its points; points on one spot share a label."""
-    groups: list[tuple[Point, Spot, list[int]]] = []
-    for number, kernel in enumerate(scene.kernels, 1):
-        for point in scene.points_of(kernel):
-            spot = _spot(ax, point, scene)
-            same = next((g for g in groups if math.dist(g[1], spot) < _SAME_SPOT), None)
-            if same:
-                same[2].append(number)
-            else:
-                groups.append((point, spot, [number]))
-    longest = 24
-    labels = [textwrap.wrap(text.listing(numbers), longest) for _, _, numbers in groups]
-    tags = [
-        _tag(ax, point, scene, lines, NUMBER_SIZE, clear=4.0)
-        for (point, _, _), lines in zip(groups, labels, strict=True)
+    """Each kernel's number beside its points."""
+    spots = [
+        (_spot(ax, point, scene), number)
+        for number, kernel in enumerate(scene.kernels, 1)
+        for point in scene.points_of(kernel)
     ]
+    number_spots(ax, spots, crowd)
+
+
+def number_spots(ax: Axes, spots: Sequence[tuple[Spot, int]], crowd: Crowd) -> None:
+    """Each number beside its spot; numbers of one spot share a label."""
+    groups: list[tuple[Spot, list[int]]] = []
+    for spot, number in spots:
+        same = next((g for g in groups if math.dist(g[0], spot) < _SAME_SPOT), None)
+        if same:
+            same[1].append(number)
+        else:
+            groups.append((spot, [number]))
+    longest = 24
+    labels = [textwrap.wrap(text.listing(numbers), longest) for _, numbers in groups]
+    tags = [_tag(spot, lines, NUMBER_SIZE, clear=4.0) for (spot, _), lines in zip(groups, labels, strict=True)]
     for lines, tag, found in zip(labels, tags, place(tags, crowd), strict=True):
         _write(ax, "\n".join(lines), found.center, size=NUMBER_SIZE, color=INK, gid="number")
         if found.leader:
@@ -318,9 +330,9 @@ def _spot(ax: Axes, point: Point, scene: Scene) -> Spot:
     return to_points(ax, point.intensity, point.per_second / scene.unit)
 
 
-def _tag(ax: Axes, point: Point, scene: Scene, lines: Sequence[str], size: float, clear: float) -> Tag:
+def _tag(spot: Spot, lines: Sequence[str], size: float, clear: float) -> Tag:
     across = max(text.width(line, size) for line in lines)
-    return Tag(_spot(ax, point, scene), across + 2.5, len(lines) * size * _LINE_HEIGHT, clear)
+    return Tag(spot, across + 2.5, len(lines) * size * _LINE_HEIGHT, clear)
 
 
 def _write(ax: Axes, label: str, center: Spot, *, size: float, color: str, gid: str) -> None:

@@ -166,13 +166,16 @@ def _missing_points(scene: Scene, *, numbered: bool) -> list[str]:
             groups.setdefault((level, reason), []).append(index)
     lines: list[str] = []
     for (level, reason), members in groups.items():
-        if numbered:
-            who = f" for {listing([i + 1 for i in members])}"
-        else:
-            names = [elide(scene.names[i], 7.0, _NAME_ROOM) + type_text(scene.kernels[i]) for i in members]
-            who = f" for {', '.join(names)}" if len(scene.kernels) > 1 else ""
-        lines.append(f"no {level_name(level)} point{who}: {reason}")
+        lines.append(f"no {level_name(level)} point{for_whom(scene, members, numbered=numbered)}: {reason}")
     return lines
+
+
+def for_whom(scene: Scene, members: Sequence[int], *, numbered: bool) -> str:
+    """`` for 3, 7–9`` or `` for triad, copy``: the kernels that a footnote speaks of; empty when there is but one."""
+    if numbered:
+        return f" for {listing([i + 1 for i in members])}"
+    names = [elide(scene.names[i], 7.0, _NAME_ROOM) + type_text(scene.kernels[i]) for i in members]
+    return f" for {', '.join(names)}" if scene.many else ""
 
 
 def caveats(points: Sequence[Point]) -> list[str]:
