@@ -543,13 +543,26 @@ def test_every_type_has_its_line_and_lines_on_one_spot_share_a_name():
     figure = multi([flop_h200()], [operations("bf16_tc", 300.0, 700e12), operations("fp32", 3.0, 5e12)])
     heights = sorted(line.get_ydata()[0] for line in lines(figure, "peak"))
     assert heights == pytest.approx([33.5, 66.2, 66.9, 989.0])
-    assert {"BF16 tensor 989.0 TFLOP/s", "FP32, FP64 tensor 66.9 TFLOP/s", "FP64 33.5 TFLOP/s"} <= set(
+    assert {"BF16 tensor 989 TFLOP/s", "FP32, FP64 tensor 66.9 TFLOP/s", "FP64 33.5 TFLOP/s"} <= set(
         texts(figure, "ceiling-label")
     )
     ax = figure.axes[0]
     assert ax.get_xlabel().startswith("Arithmetic intensity")
     assert ax.get_ylabel() == "Performance (TFLOP/s)"
     assert texts(figure, "title") == ["FLOP roofline"]
+
+
+def test_close_peaks_share_a_text_with_both_rates():
+    measured = Roofline(
+        "g", Peak(863e12, "measured", work="bf16_tc"), h200().bandwidths, model="flop", others=(Peak(832e12, "measured", work="fp16_tc"), Peak(66e12, "measured", work="fp32"))
+    )  # fmt: skip
+    theory = Roofline(
+        "g", Peak(1070e12, "theoretical", work="bf16_tc"), h200().bandwidths, model="flop", others=(Peak(1070e12, "theoretical", work="fp16_tc"), Peak(66.9e12, "theoretical", work="fp32"))
+    )  # fmt: skip
+    figure = multi([measured, theory], [operations("fp16_tc", 300.0, 700e12)], HBM_ONLY)
+    assert {"BF16, FP16 tensor 832–863 of 1070 TFLOP/s", "FP32 66.0 of 66.9 TFLOP/s"} <= set(
+        texts(figure, "ceiling-label")
+    )
 
 
 def test_a_line_begins_at_its_own_ridge_and_slopes_reach_the_highest():

@@ -17,6 +17,9 @@ from roofctl.plots.style import FAINT
 
 LABEL_SIZE: Final = 9.0
 
+_STACKED: Final = 2
+"""More types of work than this are a stack of peaks."""
+
 _MOST_TICKS: Final = 9
 
 
@@ -28,7 +31,9 @@ def set_limits(ax: Axes, scene: Scene, heights: Sequence[float] = ()) -> None:
     rates = [*(p.per_second / scene.unit for p in scene.points), *(h / scene.unit for h in heights)]
     # The slope below the leftmost ridge carries the labels, so it gets most of two decades.
     left = min([min(ridges) / 60, *(i / 4 for i in intensities)])
-    right = max([max(ridges) * 16, *(i * 5 for i in intensities)])
+    # Texts of several peaks above each other want ground beyond the points.
+    stacked = len(scene.works) > _STACKED
+    right = max([max(ridges) * 16, *(i * (50 if stacked else 5) for i in intensities)])
     bottom = min([min(peaks) / 300, *(r / 5 for r in rates)])
     top = max([max(peaks) * 2.2, *(r * 2.5 for r in rates)])
     ax.set_xscale("log")

@@ -20,8 +20,8 @@ from roofctl.units import prefixed
 CEILING_SIZE: Final = 7.5
 
 _NEUTRAL: Final = "#444444"
-_ONE_LINE: Final = 0.03
-"""Peaks nearer to each other than this cannot be told apart on paper."""
+_NO_ROOM: Final = 0.15
+"""Between peaks nearer to each other than this a line of text finds no room."""
 
 
 @dataclass(frozen=True)
@@ -103,24 +103,25 @@ def ceiling_color(level: str, scene: Scene, *, colored: bool) -> str:
 
 
 def peak_labels(scene: Scene) -> list[tuple[str, list[Peak]]]:
-    """Text and peaks, one per line on paper: ``Peak 1045.4 GIPS``, with two rooflines ``Peak 965.2 of 1045.4 GIPS``.
+    """Text and peaks, one per text on paper: ``Peak 1045.4 GIPS``, with two rooflines ``Peak 965.2 of 1045.4 GIPS``.
 
-    Types of work whose peaks lie on one line share a text: ``FP32, FP64 tensor 66.0 TFLOP/s``.
+    Types of work whose peaks lie closer than a line of text share one: ``FP32, FP64 tensor 66.0 TFLOP/s``,
+    ``FP16, BF16 tensor 832.1–863.5 TFLOP/s``. The peaks that come with a text are those of its highest type.
     """
-    found: list[tuple[list[str], list[Peak]]] = []
+    found: list[list[list[Peak]]] = []
     for work in scene.works:
         peaks = [p for r in scene.rooflines if (p := r.peak_of(work)) is not None]
-        line = next((line for line in found if _same_line(line[1], peaks)), None)
-        if line:
-            line[0].append(work)
+        group = next((group for group in found if _beside(group[0], peaks)), None)
+        if group:
+            group.append(peaks)
         else:
-            found.append(([work], peaks))
-    return [(scene.measure.peak(works, peaks), peaks) for works, peaks in found]
+            found.append([peaks])
+    return [(scene.measure.peak(group), group[0]) for group in found]
 
 
-def _same_line(one: list[Peak], two: list[Peak]) -> bool:
+def _beside(one: list[Peak], two: list[Peak]) -> bool:
     return len(one) == len(two) and all(
-        abs(a.per_second / b.per_second - 1) < _ONE_LINE for a, b in zip(one, two, strict=True)
+        abs(a.per_second / b.per_second - 1) < _NO_ROOM for a, b in zip(one, two, strict=True)
     )
 
 

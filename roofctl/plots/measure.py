@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from roofctl.roofline import ISSUE, WORK_LABELS, Model, Peak
 from roofctl.units import gtxn, prefixed, significant
+
+_TENSOR: Final = " tensor"
 
 
 @dataclass(frozen=True)
@@ -20,17 +23,42 @@ class Measure:
     y_label: str
     transactions: bool
 
-    def peak(self, works: list[str], peaks: list[Peak]) -> str:
-        """The peak of ``works``, or a measured and a theoretical one of the same: ``Peak 965.2 of 1045.4 GIPS``."""
-        name = ", ".join("Peak" if work == ISSUE else WORK_LABELS.get(work, work) for work in works)
-        unit = "TOP/s" if works == ["int8_tc"] else self.rate_name
-        return f"{name} {' of '.join(rate_text(peak.per_second / self.unit) for peak in peaks)} {unit}"
+    def peak(self, types: Sequence[Sequence[Peak]]) -> str:
+        """Types with peaks close to each other, each with one peak, or with a measured and a theoretical one.
+
+        ``Peak 965.2 of 1045.4 GIPS``, ``FP16, BF16 tensor 832.1–863.5 TFLOP/s``.
+        """
+        works = [peaks[0].work for peaks in types]
+        rates = [self._range([peak.per_second / self.unit for peak in each]) for each in zip(*types, strict=True)]
+        unit = self.rate_name.replace("FLOP/s", "OP/s") if "int8_tc" in works else self.rate_name
+        return f"{_names(works)} {' of '.join(rates)} {unit}"
+
+    def _range(self, rates: Sequence[float]) -> str:
+        """One rate where they all agree within what a measurement is good to, else the lowest and the highest."""
+        same = 1.01
+        low, high = min(rates), max(rates)
+        return self._rate(high) if high <= low * same else f"{self._rate(low)}–{self._rate(high)}"
+
+    def _rate(self, value: float) -> str:
+        """Four digits of instructions, three of operations: their names are longer."""
+        whole_from = 99.95
+        return (
+            rate_text(value) if self.transactions else f"{value:.0f}" if value >= whole_from else significant(value, 3)
+        )
 
     def bandwidth(self, bytes_per_second: float) -> str:
         """A level's rate in the model's own unit: ``150.4 GTXN/s``, or ``4.81 TB/s``."""
         if self.transactions:
             return f"{rate_text(gtxn(bytes_per_second))} GTXN/s"
         return prefixed(bytes_per_second, "B/s", 3)
+
+
+def _names(works: Sequence[str]) -> str:
+    """``Peak``, ``FP32, FP64 tensor``, ``FP16, BF16 tensor``."""
+    names = ["Peak" if work == ISSUE else WORK_LABELS.get(work, work) for work in works]
+    if len(names) > 1 and all(name.endswith(_TENSOR) for name in names):
+        return ", ".join(name.removesuffix(_TENSOR) for name in names) + _TENSOR
+    return ", ".join(names)
 
 
 def rate_text(value: float) -> str:
