@@ -33,7 +33,7 @@ def set_limits(ax: Axes, scene: Scene, heights: Sequence[float] = ()) -> None:
     left = min([min(ridges) / 60, *(i / 4 for i in intensities)])
     # Texts of several peaks above each other want ground beyond the points.
     stacked = len(scene.works) > _STACKED
-    right = max([max(ridges) * 16, *(i * (50 if stacked else 5) for i in intensities)])
+    right = max([max(ridges) * 16, *(i * (100 if stacked else 5) for i in intensities)])
     bottom = min([min(peaks) / 300, *(r / 5 for r in rates)])
     top = max([max(peaks) * 2.2, *(r * 2.5 for r in rates)])
     ax.set_xscale("log")

@@ -138,7 +138,11 @@ def type_text(kernel: KernelPoints) -> str:
 
 def footnotes(scene: Scene, *, numbered: bool) -> list[str]:
     """One line per thing that is not on the picture, with its reason."""
-    lines = (*_absent_ceilings(scene), *_missing_points(scene, numbered=numbered), *_missing_spreads(scene))
+    lines = (
+        *_absent_ceilings(scene),
+        *_missing_points(scene, numbered=numbered),
+        *_missing_spreads(scene, numbered=numbered),
+    )
     return [plain(line) for line in lines]
 
 
@@ -183,10 +187,14 @@ def caveats(points: Sequence[Point]) -> list[str]:
     return list(dict.fromkeys(plain(p.caveat) for p in points if p.caveat))
 
 
-def _missing_spreads(scene: Scene) -> list[str]:
+def _missing_spreads(scene: Scene, *, numbered: bool) -> list[str]:
     """Kernels without error bars where these were asked for, those that share a reason on one line."""
-    groups: dict[str, list[str]] = {}
-    for kernel, name in zip(scene.kernels, scene.names, strict=True):
+    groups: dict[str, list[int]] = {}
+    for index, kernel in enumerate(scene.kernels):
         if scene.options.spread and kernel.points and kernel.rates is None and kernel.no_spread:
-            groups.setdefault(kernel.no_spread, []).append(elide(name, 7.0, _NAME_ROOM))
-    return [f"no spread for {', '.join(names)}: {reason}" for reason, names in groups.items()]
+            groups.setdefault(kernel.no_spread, []).append(index)
+    names = {reason: [elide(scene.names[i], 7.0, _NAME_ROOM) for i in members] for reason, members in groups.items()}
+    who = {
+        reason: listing([i + 1 for i in groups[reason]]) if numbered else ", ".join(names[reason]) for reason in groups
+    }
+    return [f"no spread for {who[reason]}: {reason}" for reason in groups]
