@@ -443,6 +443,14 @@ def test_earlier_results_are_kept_and_listed_newest_first(found: Found) -> None:
     json.dumps(rows)
 
 
+def test_results_of_one_second_are_all_kept_the_newest_first(found: Found) -> None:
+    path = store.target(found)
+    for rate in (4.61e12, 4.62e12, 4.63e12):
+        store.write(path, measured_at("2026-01-01T00:00:00+00:00", hbm(rate)))
+    rows = store.history_rows(store.history(found))
+    assert [row["ceilings"]["hbm"] for row in rows] == [4.63e12, 4.62e12, 4.61e12]
+
+
 def test_the_datasheet_file_is_never_touched(found: Found) -> None:
     before = found.path.read_bytes()
     store.write(store.target(found), measured_at("2026-01-01T00:00:00+00:00", hbm()))

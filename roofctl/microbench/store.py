@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -116,7 +117,10 @@ def _archive(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     found = re.search(r'^measured_at: "?([\w:+.-]+)"?$', text, re.MULTILINE)
     stamp = re.sub(r"\W", "", found[1]) if found else "undated"
-    _replace(folder / f"{stamp}{MEASURED_SUFFIX}", text)
+    # Two quick results can be of the same second; neither may be lost.
+    names = (f"{stamp}{f'-{number}' if number else ''}{MEASURED_SUFFIX}" for number in count())
+    free = next(p for p in map(folder.joinpath, names) if not p.exists() or p.read_text(encoding="utf-8") == text)
+    _replace(free, text)
 
 
 def _replace(path: Path, text: str) -> None:
@@ -135,8 +139,10 @@ def history(found: Found) -> list[Measured]:
     """Every readable result of a profile, newest first, from beside it and from the user's folder."""
     name = f"{found.profile.name}{MEASURED_SUFFIX}"
     paths = dict.fromkeys(folder / name for folder in (found.path.parent, user_profiles()))
-    results = {measured.measured_at: measured for path in paths for measured in _readable(path)}
-    return [results[key] for key in sorted(results, reverse=True)]
+    results: list[Measured] = []
+    for path in paths:
+        results += [measured for measured in _readable(path) if measured not in results]
+    return sorted(results, key=lambda measured: measured.measured_at, reverse=True)
 
 
 def _readable(path: Path) -> Iterator[Measured]:
