@@ -28,7 +28,8 @@ BELOW: dict[str, set[str]] = {
     "quantities": {"errors"},
     "known": {"units"},
     "counts": {"errors", "quantities"},
-    "readers": {"counts", "errors", "messages", "names", "quantities", "units"},
+    "reportfile": set(),
+    "readers": {"counts", "errors", "messages", "names", "profilers", "quantities", "reportfile", "units"},
     "grouping": {"counts", "errors", "names", "quantities"},
     "gpus": {"errors", "resources", "roofline", "units"},
     "device": {"counts", "errors", "grouping", "roofline"},
@@ -44,8 +45,8 @@ BELOW: dict[str, set[str]] = {
     "plots": {"errors", "files", "names", "roofline", "units"},
 }  # fmt: skip
 EVERYTHING = {"cli", "__main__"}
-# A program of its own that a child runs: stdout is its answer, and whatever stops it is an answer too.
-SCRIPTS = {Path("doctor/ask.py")}
+# Programs of their own that a child runs: stdout is the answer, and whatever stops it is an answer too.
+SCRIPTS = {Path("doctor/ask.py"), Path("reportfile/child.py")}
 
 # Who may import a heavy or dangerous library; a name is a room, or a module in it.
 OWNERS: dict[str, set[str]] = {
@@ -60,7 +61,7 @@ OWNERS: dict[str, set[str]] = {
     "yaml": {"gpus", "quantities", "plots/style", "profilers/tools"},
     "pycuda": {"microbench"},
     "pynvml": {"microbench"},
-    "ncu_report": {"readers"},
+    "ncu_report": {"reportfile/child"},
     "subprocess": {"profilers/process"},
     "click": {"cli"},
 }

@@ -1,0 +1,193 @@
+"""Read results of a report with NVIDIA's ``ncu_report``, in a process of its own: damaged reports can crash it.
+
+Run as ``python -m roofctl.reportfile.child PLAN``; PLAN is a JSON file (``Plan``). The answer is one JSON object on
+stdout (``Answer``). Nothing but the standard library and ``ncu_report`` is loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import resource
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, Final, TypedDict
+
+from roofctl.reportfile.container import Slimmer, small_report
+
+MEMORY_BYTES: Final = 4 << 30
+"""Address space of a child; its slices need a tenth of it."""
+_SLICE_LAUNCHES: Final = 1000
+_SLICE_BYTES: Final = 32 << 20
+"""How much goes into one small report: NVIDIA's reader takes about 25 times the room of what it reads."""
+
+DEVICE_NAME: Final = "device__attribute_display_name"
+CAPABILITY: Final = tuple(f"device__attribute_compute_capability_{part}" for part in ("major", "minor"))
+GRID: Final = tuple(f"launch__grid_dim_{axis}" for axis in "xyz")
+BLOCK: Final = tuple(f"launch__block_dim_{axis}" for axis in "xyz")
+IDENTITY: Final = (DEVICE_NAME, *CAPABILITY, *GRID, *BLOCK)
+_CHIP: Final = frozenset(f"device__attribute_{part}" for part in ("architecture", "chip", "implementation"))
+_FIXED: Final = "device__attribute_"
+"""Metrics from which NVIDIA's reader knows the chip, and by it the units of the others."""
+
+
+class Plan(TypedDict):
+    """What to read. ``results`` are offset and size; ``head`` and ``sessions`` are texts of hex digits."""
+
+    path: str
+    head: str
+    sessions: list[str]
+    texts: list[str]
+    results: list[tuple[int, int]]
+    counters: list[str]
+
+
+class Answer(TypedDict):
+    """Columns of all launches, in order.
+
+    ``kernels`` are full names, ``values`` per counter a number, text or None (not there, or nan), ``units`` those of
+    the counters, ``others`` metrics that were there and not asked for. ``unread`` counts results that NVIDIA's reader
+    made nothing of; columns are then empty.
+    """
+
+    kernels: list[str]
+    values: dict[str, list[int | float | str | None]]
+    units: dict[str, str]
+    others: list[str]
+    unread: int
+
+
+def read(plan: Plan) -> Answer:
+    """Carry out a plan, some launches at a time."""
+    present = set(plan["texts"])
+    names = [name for name in (*IDENTITY, *plan["counters"]) if name in present]
+    slimmer = Slimmer(plan["texts"], _CHIP.union(name for name in names if not name.startswith(_FIXED)), _FIXED)
+    head, sessions = bytes.fromhex(plan["head"]), [bytes.fromhex(text) for text in plan["sessions"]]
+    answer = Answer(kernels=[], values={name: [] for name in names}, units={}, others=[], unread=0)
+    with Path(plan["path"]).open("rb") as file, TemporaryDirectory() as folder:
+        small = Path(folder) / "slice.ncu-rep"
+        for part in _slices(file, plan["results"], slimmer):
+            for attempt in _attempts(part, file):
+                small.write_bytes(small_report(head, sessions, plan["texts"], attempt.results))
+                if _read_slice(small, attempt, answer):
+                    break
+            else:
+                return Answer(kernels=[], values={}, units={}, others=[], unread=len(part.results))
+    answer["others"] = sorted(slimmer.seen.difference(names))
+    return answer
+
+
+@dataclass
+class _Slice:
+    """Results for one small report. The first is as it was written; those not ``whole`` share its device."""
+
+    places: list[tuple[int, int]] = field(default_factory=list)
+    results: list[bytes] = field(default_factory=list)
+    whole: list[bool] = field(default_factory=list)
+    size: int = 0
+
+    def full(self, more: int) -> bool:
+        return len(self.results) >= _SLICE_LAUNCHES or self.size + more > _SLICE_BYTES
+
+    def add(self, place: tuple[int, int], result: bytes, *, whole: bool) -> None:
+        self.places.append(place)
+        self.results.append(result)
+        self.whole.append(whole)
+        self.size += len(result)
+
+    def restored(self, file: BinaryIO) -> _Slice:
+        """The same results as they were written, should NVIDIA's reader miss something in the short ones."""
+        return _Slice(self.places, [_at(file, place) for place in self.places], [True] * len(self.places))
+
+
+def _at(file: BinaryIO, place: tuple[int, int]) -> bytes:
+    file.seek(place[0])
+    return file.read(place[1])
+
+
+def _attempts(part: _Slice, file: BinaryIO) -> Iterator[_Slice]:
+    yield part
+    yield part.restored(file)
+
+
+def _slices(file: BinaryIO, places: list[tuple[int, int]], slimmer: Slimmer) -> Iterator[_Slice]:
+    part = _Slice()
+    for place in places:
+        whole = _at(file, place)
+        slim = _slimmed(whole, slimmer) if part.results else None
+        if part.results and part.full(len(slim or whole)):
+            yield part
+            part, slim = _Slice(), None
+        if not part.results:
+            _learn(whole, slimmer)
+        part.add(place, slim or whole, whole=not slim)
+    if part.results:
+        yield part
+
+
+def _slimmed(result: bytes, slimmer: Slimmer) -> bytes | None:
+    with contextlib.suppress(ValueError, IndexError):
+        return slimmer.slim(result)
+    return None  # not of the form known here: NVIDIA's reader says whether it is one
+
+
+def _learn(result: bytes, slimmer: Slimmer) -> None:
+    with contextlib.suppress(ValueError, IndexError):
+        slimmer.learn(result)
+
+
+def _read_slice(path: Path, part: _Slice, answer: Answer) -> bool:
+    """Add the launches of one small report; False when the reader did not understand all of them."""
+    import ncu_report  # noqa: PLC0415 - after the memory limit
+
+    context = ncu_report.load_report(str(path))
+    actions = [action for number in range(context.num_ranges()) for action in _actions(context.range_by_idx(number))]
+    if len(actions) != len(part.results) or any(action is None for action in actions):
+        return False
+    kernels = [action.name(ncu_report.IAction.NameBase_DEMANGLED) for action in actions]
+    if any(kernel is None for kernel in kernels):
+        return False
+    answer["kernels"] += kernels
+    for name in answer["values"]:
+        own = part.whole if name.startswith(_FIXED) else [True] * len(actions)
+        metrics = [
+            action.metric_by_name(name) if of_its_own else None for action, of_its_own in zip(actions, own, strict=True)
+        ]
+        if name not in answer["units"] and (first := next((m for m in metrics if m is not None), None)) is not None:
+            answer["units"][name] = first.unit() or ""
+        values = [None if metric is None else _value(metric, ncu_report.IMetric) for metric in metrics]
+        answer["values"][name] += [
+            value if of_its_own else values[0] for value, of_its_own in zip(values, own, strict=True)
+        ]
+    return True
+
+
+def _actions(span: Any) -> Iterator[Any]:
+    return (span.action_by_idx(number) for number in range(span.num_actions()))
+
+
+def _value(metric: Any, kinds: Any) -> int | float | str | None:
+    """The value as it is stored: counts may exceed what a float holds."""
+    kind = metric.kind()
+    if kind in (kinds.ValueKind_DOUBLE, kinds.ValueKind_FLOAT):
+        value: float = metric.as_double()
+        return value if math.isfinite(value) else None
+    if kind in (kinds.ValueKind_UINT32, kinds.ValueKind_UINT64):
+        return int(metric.as_uint64())
+    text: str | None = metric.as_string() if kind == kinds.ValueKind_STRING else None
+    return text
+
+
+def main() -> None:
+    """Read the plan named on the command line and print the answer."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    plan: Plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    print(json.dumps(read(plan), allow_nan=False))  # noqa: T201 - stdout is the answer
+
+
+if __name__ == "__main__":
+    main()
