@@ -187,12 +187,13 @@ def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> P
         for name in columns:
             columns[name] += answer["values"][name]
     kernels = [without_casts(kernel) for answer in answers for kernel in answer["kernels"]]
+    devices = columns.get(DEVICE_NAME, [None] * len(kernels))
     identity: dict[str, Sequence[Any]] = {
         "kernel": kernels,
         "process": [stored.process or None for stored in results],
         "block": _shapes(columns, BLOCK, len(kernels)),
         "grid": _shapes(columns, GRID, len(kernels)),
-        "device": columns.get(DEVICE_NAME, [None] * len(kernels)),
+        "device": [value if isinstance(value, str) and value else None for value in devices],
         "compute_capability": _joined(columns, CAPABILITY, "{}.{}", len(kernels)),
         "launches": [1] * len(kernels),
         "is_summary": [False] * len(kernels),
@@ -213,10 +214,11 @@ def _joined(columns: Mapping[str, list[Any]], names: Sequence[str], form: str, c
     if any(name not in columns for name in names):
         return [None] * count
     made: dict[tuple[Any, ...], str | None] = {}
-    for values in zip(*(columns[name] for name in names), strict=True):
-        if values not in made:
-            made[values] = None if None in values else form.format(*(int(value) for value in values))
-    return [made[values] for values in zip(*(columns[name] for name in names), strict=True)]
+    rows = list(zip(*(columns[name] for name in names), strict=True))
+    for row in set(rows):
+        numbers = [int(value) for value in row if isinstance(value, (int, float))]
+        made[row] = form.format(*numbers) if len(numbers) == len(row) else None
+    return [made[row] for row in rows]
 
 
 def _numbers(name: str, values: Sequence[Any], unit_text: str, converter: Converter) -> list[Number | None]:

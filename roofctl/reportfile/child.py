@@ -151,14 +151,14 @@ def _read_slice(path: Path, part: _Slice, answer: Answer) -> bool:
     kernels = [action.name(ncu_report.IAction.NameBase_DEMANGLED) for action in actions]
     if any(kernel is None for kernel in kernels):
         return False
-    answer["kernels"] += kernels
+    answer["kernels"] += map(_clean, kernels)
     for name in answer["values"]:
         own = part.whole if name.startswith(_FIXED) else [True] * len(actions)
         metrics = [
             action.metric_by_name(name) if of_its_own else None for action, of_its_own in zip(actions, own, strict=True)
         ]
         if name not in answer["units"] and (first := next((m for m in metrics if m is not None), None)) is not None:
-            answer["units"][name] = first.unit() or ""
+            answer["units"][name] = _clean(first.unit() or "")
         values = [None if metric is None else _value(metric, ncu_report.IMetric) for metric in metrics]
         answer["values"][name] += [
             value if of_its_own else values[0] for value, of_its_own in zip(values, own, strict=True)
@@ -178,8 +178,12 @@ def _value(metric: Any, kinds: Any) -> int | float | str | None:
         return value if math.isfinite(value) else None
     if kind in (kinds.ValueKind_UINT32, kinds.ValueKind_UINT64):
         return int(metric.as_uint64())
-    text: str | None = metric.as_string() if kind == kinds.ValueKind_STRING else None
-    return text
+    return _clean(metric.as_string() or "") if kind == kinds.ValueKind_STRING else None
+
+
+def _clean(text: str) -> str:
+    """Text that can be written as UTF-8: the reader passes on bytes of a damaged name as lone surrogates."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def main() -> None:
