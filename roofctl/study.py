@@ -9,7 +9,7 @@ from typing import Literal
 
 from roofctl import inputs
 from roofctl.analysis import Analysis, Instructions, Selection, analyse
-from roofctl.counts import Note, complete, evaluate
+from roofctl.counts import Note, complete
 from roofctl.device import Device, captured_clock, describe_device, one_device
 from roofctl.errors import InputError
 from roofctl.gpus import (
@@ -21,10 +21,11 @@ from roofctl.gpus import (
     measured_roofline,
     theoretical_roofline,
 )
-from roofctl.grouping import Group, group_captures
+from roofctl.grouping import Group
 from roofctl.quantities import catalogue
 from roofctl.readers.numbers import Mark
 from roofctl.roofline import Clock, Roofline
+from roofctl.stacks import captures_of
 
 CeilingChoice = Literal["theoretical", "measured", "both"]
 
@@ -75,7 +76,7 @@ def study(request: Request) -> Study:
     notes += said
     profile = found.profile if found else None
     chip = profile.chip if profile else catalogue().chip_of(next(iter(device.compute_capabilities), None))
-    captures = group_captures([evaluate(part, chip) for part in complete(parts)], request.group)
+    captures = captures_of(complete(parts), chip, request.group)
     clock, remark = captured_clock(captures, device.max_sm_clock_hz)
     notes += [remark] if remark else []
     rooflines: tuple[Roofline, ...] = ()

@@ -31,11 +31,12 @@ BELOW: dict[str, set[str]] = {
     "reportfile": set(),
     "readers": {"counts", "errors", "messages", "names", "profilers", "quantities", "reportfile", "units"},
     "grouping": {"counts", "errors", "names", "quantities"},
+    "stacks": {"counts", "grouping", "quantities"},
     "gpus": {"errors", "resources", "roofline", "units"},
     "device": {"counts", "errors", "grouping", "roofline"},
     "analysis": {"counts", "errors", "grouping", "names", "quantities", "roofline", "units"},
     "inputs": {"captures", "counts", "errors", "names", "readers"},
-    "study": {"analysis", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline"},
+    "study": {"analysis", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline", "stacks"},
     "report": {"analysis", "names", "roofline", "study", "units"},
     "captures": {"errors"},
     "profilers": {"__init__", "captures", "errors", "messages", "quantities"},
@@ -50,7 +51,7 @@ SCRIPTS = {Path("doctor/ask.py"), Path("reportfile/child.py")}
 
 # Who may import a heavy or dangerous library; a name is a room, or a module in it.
 OWNERS: dict[str, set[str]] = {
-    "pandas": {"counts", "grouping", "device", "analysis", "readers/launches"},
+    "pandas": {"counts", "grouping", "stacks", "device", "analysis", "readers/launches"},
     "pyarrow": {"readers/launches"},
     "matplotlib": {"plots"},
     "plotly": {"plots"},
