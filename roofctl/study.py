@@ -11,7 +11,7 @@ from roofctl import inputs
 from roofctl.analysis import Analysis, Instructions, Selection, analyse
 from roofctl.counts import Note, complete
 from roofctl.device import Device, captured_clock, describe_device, one_device
-from roofctl.errors import InputError
+from roofctl.errors import InputError, RoofctlError
 from roofctl.gpus import (
     Found,
     GpuProfile,
@@ -22,6 +22,7 @@ from roofctl.gpus import (
     theoretical_roofline,
 )
 from roofctl.grouping import Group
+from roofctl.inputs import Watch
 from roofctl.quantities import catalogue
 from roofctl.readers.numbers import Mark
 from roofctl.roofline import Clock, Roofline
@@ -44,6 +45,7 @@ class Request:
     instructions: Instructions = "thread"
     mark: Mark | None = None
     selection: Selection = field(default_factory=Selection)
+    watch: Watch | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Study:
 
     ``profile`` and ``rooflines`` are empty when the GPU is not known; ``question`` then says
     what to answer. ``clock`` is the SM clock of the capture, None when it holds none.
-    ``sources`` are the inputs as the user knows them.
+    ``sources`` are the inputs as the user knows them, ``unread`` those of many that could not be read.
     """
 
     sources: tuple[str, ...]
@@ -63,13 +65,15 @@ class Study:
     clock: Clock | None
     notes: tuple[Note, ...]
     question: InputError | None = None
+    unread: tuple[RoofctlError, ...] = ()
 
 
 def study(request: Request) -> Study:
     """Read, group and judge. Raises InputError (or CounterAccessError) for inputs that cannot be used."""
     sources = inputs.locate(request.inputs)
-    parts = inputs.read(sources, request.mark)
-    notes = [note for part in parts for note in part.notes]
+    reading = inputs.read_many(sources, request.mark, request.watch)
+    parts = reading.parts
+    notes = [*reading.notes(), *(note for part in parts for note in part.notes)]
     device = describe_device(parts)
     one_device(device)
     found, question, said = _profile(request.profile, device)
@@ -92,8 +96,9 @@ def study(request: Request) -> Study:
         chip=catalogue().chips.get(chip or ""),
         selection=request.selection,
     )
-    labels = tuple(source.label for source in sources)
-    return Study(labels, analysis, device, profile, rooflines, clock, (*notes, *analysis.notes), question)
+    return Study(
+        reading.labels, analysis, device, profile, rooflines, clock, (*notes, *analysis.notes), question, reading.unread
+    )
 
 
 def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError | None, list[Note]]:

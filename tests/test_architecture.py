@@ -35,7 +35,9 @@ BELOW: dict[str, set[str]] = {
     "gpus": {"errors", "resources", "roofline", "units"},
     "device": {"counts", "errors", "grouping", "roofline"},
     "analysis": {"counts", "errors", "grouping", "names", "quantities", "roofline", "units"},
-    "inputs": {"captures", "counts", "errors", "names", "readers"},
+    "parallel": {"errors"},
+    "search": {"captures", "errors"},
+    "inputs": {"captures", "counts", "errors", "names", "parallel", "readers", "search"},
     "study": {"analysis", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline", "stacks"},
     "report": {"analysis", "names", "roofline", "study", "units"},
     "captures": {"errors"},
@@ -64,6 +66,7 @@ OWNERS: dict[str, set[str]] = {
     "pynvml": {"microbench"},
     "ncu_report": {"reportfile/child"},
     "subprocess": {"profilers/process"},
+    "multiprocessing": {"parallel"},
     "click": {"cli"},
 }
 HEAVY = ("pandas", "pyarrow", "matplotlib", "plotly", "pycuda", "rich", "pydantic", "numpy")

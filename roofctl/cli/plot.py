@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import input_options, request_of, say, say_notes, talk_options
+from roofctl.cli.common import check_read, input_options, request_of, say, say_notes, talk_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +61,7 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
     target = target or checked_target(Path(f"{Path(answer.sources[0]).stem}-roofline.png"), force=force)
     say_notes(answer.notes)
     draw(answer, mode, options, (target,))
+    check_read(answer)
 
 
 def checked_target(path: Path, *, force: bool) -> Path:

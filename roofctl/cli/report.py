@@ -8,7 +8,16 @@ from typing import Any
 
 import click
 
-from roofctl.cli.common import input_options, request_of, say, say_notes, talk_options, terminal_width, use_color
+from roofctl.cli.common import (
+    check_read,
+    input_options,
+    request_of,
+    say,
+    say_notes,
+    talk_options,
+    terminal_width,
+    use_color,
+)
 
 
 @click.command()
@@ -55,6 +64,7 @@ def report(form: str, names: bool, **options: Any) -> None:
     say_notes(answer.notes)
     if answer.question:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
+    check_read(answer)
 
 
 def print_table(answer: Any) -> None:
