@@ -49,7 +49,7 @@ def group_captures(parts: Sequence[Evaluated], group: Group) -> list[Kernels]:
     Parts are put together when they complete each other (nvprof's metrics, events and
     timing); parts that count the same thing are separate captures.
     """
-    return [_merge(members, group) for members in _captures(parts)]
+    return [_merge(members, group) for members in capture_members(parts)]
 
 
 def stands_alone(part: Evaluated) -> bool:
@@ -71,7 +71,7 @@ def _conflict(one: Evaluated, two: Evaluated) -> bool:
     return "seconds" in one.quantities and "seconds" in two.quantities
 
 
-def _captures(parts: Sequence[Evaluated]) -> list[list[Evaluated]]:
+def capture_members(parts: Sequence[Evaluated]) -> list[list[Evaluated]]:
     """Parts by capture: each joins the first that it has no conflict with.
 
     Whether two parts conflict follows from what they count. Parts of one kind go on where the last of them ended,

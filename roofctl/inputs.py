@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from roofctl import captures, readers, search
 from roofctl.captures import GpuFacts, Manifest
@@ -17,16 +17,16 @@ from roofctl.names import matches
 from roofctl.parallel import each
 from roofctl.readers.numbers import Mark
 
-R = TypeVar("R")
-
 Watch = Callable[[int, int], None]
 """Told how many of how many sources have been read."""
 
 _NAMED: Final = 8
 """Up to as many files or captures that a user names must all be readable; of more, those that are not are left out."""
-_MANY: Final = 64
-_LARGE: Final = 32 << 20
-"""Sources, or bytes of several, from which on other processes help: starting them takes half a second."""
+_TOLD: Final = 10
+_FILE_SECONDS, _REPORT_SECONDS, _BYTES_PER_SECOND = 0.002, 0.1, 4e6
+"""What reading costs, roughly."""
+_WORTH_SECONDS: Final = 3.0
+"""Work from which on other processes help: starting them takes a second."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,17 @@ class Reading:
     unread: tuple[RoofctlError, ...]
 
     def notes(self) -> list[Note]:
-        """A warning for each source that is left out."""
-        return [Note(f"left out: {error.message}", warning=True) for error in self.unread]
+        """What is left out."""
+        return left_out(self.unread)
+
+
+def left_out(unread: Sequence[RoofctlError]) -> list[Note]:
+    """A warning for each source that is left out; of very many, the rest of them only with -v."""
+    notes = [Note(f"left out: {error.message}", warning=True) for error in unread]
+    if len(notes) <= _TOLD:
+        return notes
+    more = Note(f"left out: {len(notes) - _TOLD:,} more inputs (-v names them)", warning=True)
+    return [*notes[:_TOLD], more, *(replace(note, detail=True) for note in notes[_TOLD:])]
 
 
 def locate(inputs: Sequence[Path], cwd: Path | None = None) -> list[Source]:
@@ -139,13 +148,13 @@ def read_many(sources: Sequence[Source], mark: Mark | None, watch: Watch | None 
     labels: list[str] = []
     parts: list[Part] = []
     unread: list[RoofctlError] = []
-    watch = watch or _unwatched
+    watch = watch or unwatched
+    results = each(partial(_attempt, mark), sources, worthwhile=worthwhile(sources), preload=[__name__])
     try:
-        for source, result in zip(sources, work(partial(_attempt, mark), sources), strict=True):
+        for source, result in zip(sources, results, strict=True):
             if isinstance(result, RoofctlError):
                 unread.append(result)
-                if len(sources) <= _NAMED or len(unread) == len(sources):
-                    raise unread[0]
+                check_enough(unread, len(sources))
             else:
                 labels.append(source.label)
                 parts += result
@@ -155,14 +164,22 @@ def read_many(sources: Sequence[Source], mark: Mark | None, watch: Watch | None 
     return Reading(tuple(labels), tuple(parts), tuple(unread))
 
 
-def _unwatched(done: int, of: int) -> None:
+def check_enough(unread: Sequence[RoofctlError], of: int) -> None:
+    """Raise the first error of sources that cannot be read, unless they are some of many."""
+    if of <= _NAMED or len(unread) == of:
+        raise unread[0]
+
+
+def unwatched(done: int, of: int) -> None:
     """The watch of a caller who has none."""
 
 
-def work(function: Callable[[Source], R], sources: Sequence[Source]) -> Iterator[R]:
-    """Results of ``function`` on sources, in order, in several processes where that is faster."""
-    size = sum(path.stat().st_size for source in sources for path in source.files if path.is_file())
-    return each(function, sources, worthwhile=len(sources) >= _MANY or size >= _LARGE, preload=[__name__])
+def worthwhile(sources: Sequence[Source], more: float = 0.0) -> bool:
+    """Whether several processes are faster than one on these sources, with ``more`` seconds of work on each."""
+    files = [path for source in sources for path in source.files if path.is_file()]
+    seconds = len(sources) * more + sum(path.stat().st_size for path in files) / _BYTES_PER_SECOND
+    seconds += sum(_REPORT_SECONDS if path.suffix == ".ncu-rep" else _FILE_SECONDS for path in files)
+    return seconds > _WORTH_SECONDS
 
 
 def _attempt(mark: Mark | None, source: Source) -> list[Part] | RoofctlError:

@@ -51,20 +51,21 @@ def _stacks(parts: Sequence[Part]) -> list[list[int]]:
         for number, part in enumerate(parts):
             shaped = bool(part.frame["grid"].notna().all())
             kind = (tuple(part.frame.columns), part.names, shaped)
-            if not part.frame["is_summary"].any():
+            if not part.frame["is_summary"].any() and bool(_counters(part.frame).notna().all(axis=None)):
                 alike.setdefault(kind, []).append(number)
     return [numbers for numbers in alike.values() if len(numbers) >= _FEW and _exact([parts[n] for n in numbers])]
 
 
 def _exact(parts: Sequence[Part]) -> bool:
-    """Whether no value is missing, and whatever is made of the values of one part is below ``_EXACT``."""
+    """Whether all that is made of the values of one part is below ``_EXACT``."""
     frame = pd.concat([part.frame.assign(part=number) for number, part in enumerate(parts)], ignore_index=True)
-    counters = frame.drop(columns=[*IDENTITY, "launches", "is_summary"])
-    if not counters.notna().all(axis=None):
-        return False
-    sums = counters.astype("Float64").groupby("part").sum().max()
+    sums = _counters(frame).astype("Float64").groupby("part").sum().max()
     weights = _weights()
     return all(total * weights.get(counter, 1) * _PARTS < _EXACT for counter, total in sums.items())
+
+
+def _counters(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.drop(columns=[*IDENTITY, "launches", "is_summary"])
 
 
 def _weights() -> dict[object, int]:

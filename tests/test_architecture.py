@@ -38,6 +38,7 @@ BELOW: dict[str, set[str]] = {
     "parallel": {"errors"},
     "search": {"captures", "errors"},
     "inputs": {"captures", "counts", "errors", "names", "parallel", "readers", "search"},
+    "export": {"__init__", "counts", "device", "errors", "grouping", "inputs", "parallel", "quantities", "readers"},
     "study": {"analysis", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline", "stacks"},
     "report": {"analysis", "names", "roofline", "study", "units"},
     "captures": {"errors"},
@@ -54,7 +55,7 @@ SCRIPTS = {Path("doctor/ask.py"), Path("reportfile/child.py")}
 # Who may import a heavy or dangerous library; a name is a room, or a module in it.
 OWNERS: dict[str, set[str]] = {
     "pandas": {"counts", "grouping", "stacks", "device", "analysis", "readers/launches"},
-    "pyarrow": {"readers/launches"},
+    "pyarrow": {"readers/launches", "export"},
     "matplotlib": {"plots"},
     "plotly": {"plots"},
     "numpy": {"plots"},
