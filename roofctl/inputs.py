@@ -87,7 +87,9 @@ def locate(inputs: Sequence[Path], cwd: Path | None = None) -> list[Source]:
 
 def _searched(path: Path, here: Path) -> list[Source]:
     """Sources in a folder that is no capture, or those that a pattern matches; empty for any other path."""
-    if (here / path).is_dir() and not captures.is_capture(here / path):
+    if captures.is_capture(here / path) or _is_capture_name(path, here):
+        return []
+    if (here / path).is_dir():
         found = search.inside(here / path)
     elif search.is_pattern(here / path):
         found = [each for match in search.matching(path, here) for each in _expanded(match, here)]

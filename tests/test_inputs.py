@@ -240,3 +240,10 @@ def test_processes_are_for_much_work(here: Path) -> None:
     assert not inputs.worthwhile(sources)
     assert inputs.worthwhile(sources * 100)
     assert inputs.worthwhile(sources, more=1.0)
+
+
+@pytest.mark.parametrize("name", ["before", "run[1]"])
+def test_the_name_of_a_capture_comes_before_folders_and_patterns(here: Path, name: str) -> None:
+    capture(here, name)
+    (here / "before").mkdir()
+    assert [source.label for source in locate([Path(name)])] == [name]

@@ -139,6 +139,17 @@ def test_a_second_device_keeps_its_own_attributes(tmp_path: Path) -> None:
     assert frame["launch__sm_count"].tolist() == [132] * 9
 
 
+def test_every_launch_has_its_own_shape(tmp_path: Path) -> None:
+    def edit(number: int, result: bytes) -> bytes:
+        # The first result's grid is (65536, 1, 1), 0x80 0x80 0x04 as it is written: 65537 and 65538 for some.
+        return result.replace(b"\x28\x80\x80\x04", b"\x28" + bytes((0x80 + number % 3, 0x80, 0x04)))
+
+    ours = [number for number in range(120) if number % 12 == 0]
+    grids = part(replicated(tmp_path, 120, edit)).frame["grid"][ours].tolist()
+    assert grids == [f"({65536 + number % 3}, 1, 1)" for number in ours]
+    assert len(set(part(replicated(tmp_path, 36, lambda n, r: edit(n // 12, r))).frame["grid"])) > 4
+
+
 def test_launches_of_several_processes_stand_as_ncu_prints_them(tmp_path: Path) -> None:
     found, data = container.index(REPORT), REPORT.read_bytes()
     results = [data[each.offset : each.offset + each.size] for each in found.results]
@@ -211,6 +222,14 @@ def test_a_reader_that_crashes_is_an_error_of_the_file(tmp_path: Path, monkeypat
     (tmp_path / "python").chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     assert "crashed (SIGSEGV)" in refused(REPORT).message
+
+
+def test_a_reader_that_does_not_load_is_no_fault_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "ncu_report.py").write_text('raise ImportError("libnvperf_host.so: no such file")', encoding="utf-8")
+    error = refused(REPORT)
+    assert "does not load here: ImportError: libnvperf_host.so: no such file" in error.message
+    assert "damaged" not in error.message
 
 
 def test_a_reader_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,8 +35,9 @@ from roofctl.cli.common import (
 def report(form: str, names: bool, **options: Any) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
-    INPUT is a capture (roofctl profile), or what a profiler printed: ncu --csv (raw or details page,
-    summary) or nvprof --csv. Without INPUT the newest capture is taken.
+    INPUT is a capture (roofctl profile), an ncu report (.ncu-rep), or what a profiler printed: ncu --csv (raw or
+    details page, summary) or nvprof --csv; a folder of these; or a pattern in quotes. Without INPUT the newest
+    capture is taken.
     Files that complete each other (nvprof's metrics, events and timing) are joined by kernel.
     Intensity is warp instructions per 32-byte transaction. Data goes to stdout, all else to stderr.
 

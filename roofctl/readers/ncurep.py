@@ -144,6 +144,11 @@ def _answer(path: Path, index: Index, plan: Path, seconds: float) -> Answer:
         if index.version and tools.numbers(index.version) > tools.numbers(_reader_version()):
             raise _not_understood(path, index, 0)
         last = child.stderr.strip().rpartition("\n")[2][:_TAIL]
+        if re.match(r"(?:ImportError|ModuleNotFoundError)\b", last):
+            raise InputError(
+                f"{path} is an Nsight Compute report, but NVIDIA's report reader does not load here: {last}",
+                hint=f"pip install --force-reinstall ncu-report; or where ncu is: {_export(path)}",
+            )
         how = f"crashed ({process.signal_name(child.signal)})" if child.signal else f"failed ({last})"
         raise InputError(
             f"{path} is a damaged Nsight Compute report: NVIDIA's report reader {how} over it",

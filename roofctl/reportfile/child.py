@@ -11,13 +11,13 @@ import json
 import math
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Final, TypedDict
 
-from roofctl.reportfile.container import Slimmer, small_report
+from roofctl.reportfile.container import Short, Slimmer, small_report
 
 MEMORY_BYTES: Final = 4 << 30
 """Address space of a child; its slices need a tenth of it."""
@@ -31,6 +31,7 @@ GRID: Final = tuple(f"launch__grid_dim_{axis}" for axis in "xyz")
 BLOCK: Final = tuple(f"launch__block_dim_{axis}" for axis in "xyz")
 IDENTITY: Final = (DEVICE_NAME, *CAPABILITY, *GRID, *BLOCK)
 _CHIP: Final = frozenset(f"device__attribute_{part}" for part in ("architecture", "chip", "implementation"))
+_SHAPE: Final = frozenset((*GRID, *BLOCK))
 _FIXED: Final = "device__attribute_"
 """Metrics from which NVIDIA's reader knows the chip, and by it the units of the others."""
 
@@ -65,7 +66,8 @@ def read(plan: Plan) -> Answer:
     """Carry out a plan, some launches at a time."""
     present = set(plan["texts"])
     names = [name for name in (*IDENTITY, *plan["counters"]) if name in present]
-    slimmer = Slimmer(plan["texts"], _CHIP.union(name for name in names if not name.startswith(_FIXED)), _FIXED)
+    wanted = _CHIP.union(name for name in names if not name.startswith(_FIXED))
+    slimmer = Slimmer(plan["texts"], wanted, _FIXED, _SHAPE)
     head, sessions = bytes.fromhex(plan["head"]), [bytes.fromhex(text) for text in plan["sessions"]]
     answer = Answer(kernels=[], values={name: [] for name in names}, units={}, others=[], unread=0)
     with Path(plan["path"]).open("rb") as file, TemporaryDirectory() as folder:
@@ -83,25 +85,41 @@ def read(plan: Plan) -> Answer:
 
 @dataclass
 class _Slice:
-    """Results for one small report. The first is as it was written; those not ``whole`` share its device."""
+    """Results for one small report, the first as it was written.
+
+    ``device`` and ``shape`` give, for each, a result of the slice that has the same device and the same launch shape.
+    """
 
     places: list[tuple[int, int]] = field(default_factory=list)
     results: list[bytes] = field(default_factory=list)
-    whole: list[bool] = field(default_factory=list)
+    device: list[int] = field(default_factory=list)
+    shape: list[int] = field(default_factory=list)
     size: int = 0
+    _shapes: dict[bytes, int] = field(default_factory=dict)
 
     def full(self, more: int) -> bool:
         return len(self.results) >= _SLICE_LAUNCHES or self.size + more > _SLICE_BYTES
 
-    def add(self, place: tuple[int, int], result: bytes, *, whole: bool) -> None:
+    def add(self, place: tuple[int, int], result: bytes, short: Short | None = None) -> None:
+        number = len(self.results)
         self.places.append(place)
-        self.results.append(result)
-        self.whole.append(whole)
-        self.size += len(result)
+        self.results.append(short.result if short else result)
+        self.device.append(0 if short else number)
+        self.shape.append(self._shapes.setdefault(short.common, number) if short else number)
+        self.size += len(self.results[-1])
+
+    def alike(self, name: str) -> Sequence[int]:
+        """For each result, one with the same value of a metric."""
+        if name.startswith(_FIXED):
+            return self.device
+        return self.shape if name in _SHAPE else range(len(self.results))
 
     def restored(self, file: BinaryIO) -> _Slice:
         """The same results as they were written, should NVIDIA's reader miss something in the short ones."""
-        return _Slice(self.places, [_at(file, place) for place in self.places], [True] * len(self.places))
+        whole = _Slice()
+        for place in self.places:
+            whole.add(place, _at(file, place))
+        return whole
 
 
 def _at(file: BinaryIO, place: tuple[int, int]) -> bytes:
@@ -118,18 +136,18 @@ def _slices(file: BinaryIO, places: list[tuple[int, int]], slimmer: Slimmer) -> 
     part = _Slice()
     for place in places:
         whole = _at(file, place)
-        slim = _slimmed(whole, slimmer) if part.results else None
-        if part.results and part.full(len(slim or whole)):
+        short = _slimmed(whole, slimmer) if part.results else None
+        if part.results and part.full(len(short.result if short else whole)):
             yield part
-            part, slim = _Slice(), None
+            part, short = _Slice(), None
         if not part.results:
             _learn(whole, slimmer)
-        part.add(place, slim or whole, whole=not slim)
+        part.add(place, whole, short)
     if part.results:
         yield part
 
 
-def _slimmed(result: bytes, slimmer: Slimmer) -> bytes | None:
+def _slimmed(result: bytes, slimmer: Slimmer) -> Short | None:
     with contextlib.suppress(ValueError, IndexError):
         return slimmer.slim(result)
     return None  # not of the form known here: NVIDIA's reader says whether it is one
@@ -153,16 +171,15 @@ def _read_slice(path: Path, part: _Slice, answer: Answer) -> bool:
         return False
     answer["kernels"] += map(_clean, kernels)
     for name in answer["values"]:
-        own = part.whole if name.startswith(_FIXED) else [True] * len(actions)
+        alike = part.alike(name)
         metrics = [
-            action.metric_by_name(name) if of_its_own else None for action, of_its_own in zip(actions, own, strict=True)
+            action.metric_by_name(name) if same == number else None
+            for number, (action, same) in enumerate(zip(actions, alike, strict=True))
         ]
         if name not in answer["units"] and (first := next((m for m in metrics if m is not None), None)) is not None:
             answer["units"][name] = _clean(first.unit() or "")
         values = [None if metric is None else _value(metric, ncu_report.IMetric) for metric in metrics]
-        answer["values"][name] += [
-            value if of_its_own else values[0] for value, of_its_own in zip(values, own, strict=True)
-        ]
+        answer["values"][name] += [values[same] for same in alike]
     return True
 
 

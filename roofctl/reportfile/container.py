@@ -176,20 +176,32 @@ def fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
         yield key >> 3, kind, value
 
 
+@dataclass(frozen=True)
+class Short:
+    """A result in short, and the bytes of its metrics that many results have in common."""
+
+    result: bytes
+    common: bytes
+
+
 class Slimmer:
     """Leaves those metrics in a result whose names are ``wanted``, without its sections and the like.
 
     ``seen`` are names of the other metrics. Attributes of the device (``fixed`` is how their names begin) are the
     same in every result of a device: where they are, byte for byte, those of the result that was learned from, they
-    are left out too.
+    are left out too. ``common`` are wanted metrics with few values, such as those of the launch shape.
     """
 
-    def __init__(self, texts: Sequence[str], wanted: AbstractSet[str], fixed: str) -> None:
+    def __init__(
+        self, texts: Sequence[str], wanted: AbstractSet[str], fixed: str, common: AbstractSet[str] = frozenset()
+    ) -> None:
         self._texts = texts
         self._wanted = frozenset(number for number, text in enumerate(texts) if text in wanted)
         self._fixed = frozenset(n for n, text in enumerate(texts) if text.startswith(fixed) and text not in wanted)
         self._alike = self._fixed.union(n for n, text in enumerate(texts) if text.startswith(_ALIKE)) - self._wanted
+        self._common = frozenset(number for number in self._wanted if texts[number] in common)
         self._runs: dict[int, bytes] = {}
+        self._fixed_runs = -1
         self._seen: set[int] = set()
 
     @property
@@ -199,22 +211,26 @@ class Slimmer:
 
     def learn(self, result: bytes) -> None:
         """Take the device's attributes of this result for those of the results that follow."""
-        self._runs = {}
+        self._runs, self._fixed_runs = {}, -1  # until all of it was understood
         first = last = -1
         for number, begin, end in _metrics(result):
             self._seen.add(number)
             if number in self._alike:
-                first = number if begin != last else first
+                if begin != last or (number in self._fixed) != (first in self._fixed):
+                    first = number
                 self._runs[first] = self._runs.get(first, b"") + result[begin:end]
                 last = end
         self._seen -= self._wanted
+        self._fixed_runs = sum(number in self._fixed for number in self._runs)
 
-    def slim(self, result: bytes) -> bytes | None:  # noqa: C901 - written out for speed
-        """The result in short; None where its device's attributes are others, or their order is.
+    def slim(self, result: bytes) -> Short | None:  # noqa: C901, PLR0912 - written out for speed
+        """The result in short; None where its device's attributes are others, or in another order.
 
         Raises ValueError or IndexError for bytes that are no result.
         """
         kept: list[bytes] = []
+        common = b""
+        fixed_runs = 0
         wanted, fixed, runs, seen = self._wanted, self._fixed, self._runs, self._seen
         at = begin = 0  # begin: of what is kept since the last metric left out
         size = len(result)
@@ -238,10 +254,13 @@ class Slimmer:
                     number, _ = _varint(result, at + 1)
             at += length
             if number in wanted:
+                if number in self._common:
+                    common += result[start:at]
                 continue
             run = runs.get(number)
             if run is not None and result.startswith(run, start):
                 at = start + len(run)
+                fixed_runs += number in fixed
             elif number in fixed:
                 return None
             else:
@@ -251,8 +270,10 @@ class Slimmer:
             begin = at
         if at != size:
             raise ValueError("a field goes on beyond its message")
+        if fixed_runs != self._fixed_runs:
+            return None
         kept.append(result[begin:])
-        return b"".join(kept)
+        return Short(b"".join(kept), common)
 
 
 def _encoded(value: int) -> bytes:
@@ -280,6 +301,8 @@ def _metrics(result: bytes) -> Iterator[tuple[int, int, int]]:
                 raise ValueError("a metric does not begin with its name")
             yield _varint(result, inner + 1)[0], at, end
         at = end
+    if at != size:
+        raise ValueError("a field goes on beyond its message")
 
 
 def _skip(data: bytes, at: int) -> int:
