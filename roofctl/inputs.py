@@ -14,7 +14,7 @@ from roofctl.captures import GpuFacts, Manifest
 from roofctl.counts import Note, Part
 from roofctl.errors import InputError, RoofctlError
 from roofctl.names import matches
-from roofctl.parallel import each
+from roofctl.parallel import each, processors
 from roofctl.readers.numbers import Mark
 
 Watch = Callable[[int, int], None]
@@ -25,8 +25,8 @@ _NAMED: Final = 8
 _TOLD: Final = 10
 _FILE_SECONDS, _REPORT_SECONDS, _BYTES_PER_SECOND = 0.002, 0.1, 4e6
 """What reading costs, roughly."""
-_WORTH_SECONDS: Final = 3.0
-"""Work from which on other processes help: starting them takes a second."""
+_WORTH_SECONDS: Final = 2.0
+"""What other processes must save at least: starting them takes a second."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def worthwhile(sources: Sequence[Source], more: float = 0.0) -> bool:
     files = [path for source in sources for path in source.files if path.is_file()]
     seconds = len(sources) * more + sum(path.stat().st_size for path in files) / _BYTES_PER_SECOND
     seconds += sum(_REPORT_SECONDS if path.suffix == ".ncu-rep" else _FILE_SECONDS for path in files)
-    return seconds > _WORTH_SECONDS
+    return seconds * (1 - 1 / processors()) > _WORTH_SECONDS
 
 
 def _attempt(mark: Mark | None, source: Source) -> list[Part] | RoofctlError:

@@ -234,12 +234,15 @@ def test_very_many_that_are_left_out_are_not_all_told(here: Path) -> None:
     assert len([note for note in notes if note.detail]) == 20
 
 
-def test_processes_are_for_much_work(here: Path) -> None:
+def test_processes_are_for_much_work(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks(here, 20)
+    monkeypatch.setattr(inputs, "processors", lambda: 4)
     sources = locate([Path("ranks")])
     assert not inputs.worthwhile(sources)
     assert inputs.worthwhile(sources * 100)
     assert inputs.worthwhile(sources, more=1.0)
+    monkeypatch.setattr(inputs, "processors", lambda: 1)
+    assert not inputs.worthwhile(sources * 100)
 
 
 @pytest.mark.parametrize("name", ["before", "run[1]"])
