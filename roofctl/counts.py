@@ -112,21 +112,23 @@ def complete(parts: Sequence[Part]) -> list[Part]:
     """
     timed = _counters_of(catalogue(), SECTION_OF_TIME)
     result: list[Part] = []
+    homes: dict[tuple[tuple[str, ...], ...], list[int]] = {}  # by the launches, so that a thousand files are no million
     for part in parts:
-        index = next((i for i, home in enumerate(result) if _completes(home, part, timed)), None)
+        if timed & part.names or not _work(part):
+            result.append(part)
+            continue
+        candidates = homes.setdefault(tuple(sorted(_rows(part.frame))), [])
+        index = next((i for i in candidates if not _work(result[i]) & _work(part)), None)
         if index is None:
+            candidates.append(len(result))
             result.append(part)
         else:
             result[index] = _joined(result[index], part)
     return result
 
 
-def _completes(one: Part, two: Part, timed: frozenset[str]) -> bool:
-    ours, theirs = (frozenset(filter(counts_work, part.names)) for part in (one, two))
-    if not (ours and theirs) or ours & theirs or timed & (one.names | two.names):
-        return False
-    rows = [_rows(part.frame) for part in (one, two)]
-    return sorted(rows[0]) == sorted(rows[1])
+def _work(part: Part) -> frozenset[str]:
+    return frozenset(filter(counts_work, part.names))
 
 
 def _rows(frame: pd.DataFrame) -> list[tuple[str, ...]]:

@@ -85,6 +85,12 @@ class NothingProfiled(RoofctlError):  # noqa: N818
     exit_code = 8
 
 
+class PartlyRead(RoofctlError):  # noqa: N818
+    """It is done, but some of many inputs could not be read and are left out; each was named in a warning."""
+
+    exit_code = 9
+
+
 class Interrupted(RoofctlError):  # noqa: N818
     """The user stopped it (Ctrl-C), or the system did (SIGTERM)."""
 

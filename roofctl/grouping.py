@@ -7,7 +7,7 @@ Times of different captures are never put together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import pandas as pd
@@ -49,17 +49,18 @@ def group_captures(parts: Sequence[Evaluated], group: Group) -> list[Kernels]:
     Parts are put together when they complete each other (nvprof's metrics, events and
     timing); parts that count the same thing are separate captures.
     """
-    return [_merge(members, group) for members in _captures(parts)]
+    return [_merge(members, group) for members in capture_members(parts)]
 
 
-def _stands_alone(part: Evaluated) -> bool:
+def stands_alone(part: Evaluated) -> bool:
+    """Whether a part has a time and instructions: with another such part it never makes one capture."""
     names = part.quantities
     return "seconds" in names and ("thread_instructions" in names or "issued_warp_instructions" in names)
 
 
 def _conflict(one: Evaluated, two: Evaluated) -> bool:
     """Whether two parts count the same thing and so belong to different captures."""
-    if _stands_alone(one) and _stands_alone(two):
+    if stands_alone(one) and stands_alone(two):
         return True
     known = catalogue().quantities
     counted = [{n for n in part.quantities if known[n].dimension == "count"} - {"sm_count"} for part in (one, two)]
@@ -71,15 +72,61 @@ def _conflict(one: Evaluated, two: Evaluated) -> bool:
     return "seconds" in one.quantities and "seconds" in two.quantities
 
 
-def _captures(parts: Sequence[Evaluated]) -> list[list[Evaluated]]:
+def capture_members(parts: Sequence[Evaluated]) -> list[list[Evaluated]]:
+    """Parts by capture: each joins the first that it has no conflict with.
+
+    Whether two parts conflict follows from what they count. Parts of one kind go on where the last of them ended,
+    and each two kinds are compared once: a thousand files of one kind are no million comparisons.
+    """
     captures: list[list[Evaluated]] = []
+    kinds_in: list[set[int]] = []
+    number: dict[tuple[frozenset[str], frozenset[str], frozenset[str]], int] = {}
+    example: list[Evaluated] = []
+    begin: list[int] = []  # per kind: all captures before this one conflict with it, and will
+    conflicts: dict[tuple[int, int], bool] = {}
+
+    def conflict(one: int, two: int) -> bool:
+        if (one, two) not in conflicts:
+            conflicts[one, two] = _conflict(example[one], example[two])
+        return conflicts[one, two]
+
     for part in parts:
-        home = next((members for members in captures if not any(_conflict(part, m) for m in members)), None)
-        if home is None:
-            captures.append([part])
-        else:
-            home.append(part)
+        kind = number.setdefault(_kind(part), len(number))
+        if kind == len(example):
+            example.append(part)
+            begin.append(0)
+        while begin[kind] < len(captures) and any(conflict(kind, other) for other in kinds_in[begin[kind]]):
+            begin[kind] += 1
+        if begin[kind] == len(captures):
+            captures.append([])
+            kinds_in.append(set())
+        captures[begin[kind]].append(part)
+        kinds_in[begin[kind]].add(kind)
     return captures
+
+
+def _kind(part: Evaluated) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """All that ``_conflict`` looks at."""
+    caveats = frozenset(name for name, text in part.caveats.items() if text)
+    return frozenset(part.quantities), caveats, part.counters
+
+
+def group_stack(part: Evaluated, capture: pd.Series, sources: Sequence[str], group: Group) -> list[Kernels]:
+    """As ``group_captures`` for many captures in one part, each of one file and all alike: in one go.
+
+    ``capture`` numbers the captures, row by row in their order; ``sources`` name them. No value may be missing,
+    and no sum of counts beyond what a float holds exactly.
+    """
+    notes: list[Note] = []
+    keys = _keys([part], group, notes)
+    frame = part.frame.assign(capture=capture.to_numpy())
+    table = _aggregate(replace(part, frame=frame), ["capture", *keys], notes).reset_index()
+    bounds = table["capture"].searchsorted(range(len(sources) + 1))
+    table = table.drop(columns="capture")
+    return [
+        Kernels(table.iloc[begin:end].reset_index(drop=True), (source,), dict(part.missing), tuple(notes))
+        for source, begin, end in zip(sources, bounds, bounds[1:], strict=False)
+    ]
 
 
 def _merge(parts: Sequence[Evaluated], group: Group) -> Kernels:
@@ -174,7 +221,8 @@ def _aggregate(part: Evaluated, keys: Sequence[str], notes: list[Note]) -> pd.Da
     """One row per key: means per launch, totals, medians, minima and maxima of every quantity."""
     frame = part.frame
     if "occurrence" in keys:
-        frame = frame.assign(occurrence=frame.groupby("kernel").cumcount())
+        within = [key for key in ("capture", "kernel") if key in keys]
+        frame = frame.assign(occurrence=frame.groupby(within).cumcount())
     frame = _complete_rows(frame, part, notes)
     launches = _grouped(frame[["launches"]], frame, keys)["launches"].sum()
     columns = {"launches": launches}

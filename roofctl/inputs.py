@@ -2,41 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Final
 
-from roofctl import captures, readers
+from roofctl import captures, readers, search
 from roofctl.captures import GpuFacts, Manifest
 from roofctl.counts import Note, Part
-from roofctl.errors import InputError
+from roofctl.errors import InputError, RoofctlError
 from roofctl.names import matches
+from roofctl.parallel import each, processors
 from roofctl.readers.numbers import Mark
+
+Watch = Callable[[int, int], None]
+"""Told how many of how many sources have been read."""
+
+_NAMED: Final = 8
+"""Up to as many files or captures that a user names must all be readable; of more, those that are not are left out."""
+_TOLD: Final = 10
+_FILE_SECONDS, _REPORT_SECONDS, _BYTES_PER_SECOND = 0.002, 0.1, 4e6
+"""What reading costs, roughly."""
+_WORTH_SECONDS: Final = 2.0
+"""What other processes must save at least: starting them takes a second."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One input: the files that hold its counts, and the manifest where it is a capture folder."""
+    """One input: the files that hold its counts, and the manifest where it is a capture folder.
+
+    ``rank`` is that of the manifest, else what the name tells. ``problem`` is why it cannot be read, where that is
+    known already.
+    """
 
     label: str
     files: tuple[Path, ...]
     manifest: Manifest | None = None
+    rank: int | None = None
+    problem: RoofctlError | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Labels and parts of the sources that could be read, and why the others could not."""
+
+    labels: tuple[str, ...]
+    parts: tuple[Part, ...]
+    unread: tuple[RoofctlError, ...]
+
+    def notes(self) -> list[Note]:
+        """What is left out."""
+        return left_out(self.unread)
+
+
+def left_out(unread: Sequence[RoofctlError]) -> list[Note]:
+    """A warning for each source that is left out; of very many, the rest of them only with -v."""
+    notes = [Note(f"left out: {error.message}", warning=True) for error in unread]
+    if len(notes) <= _TOLD:
+        return notes
+    more = Note(f"left out: {len(notes) - _TOLD:,} more inputs (-v names them)", warning=True)
+    return [*notes[:_TOLD], more, *(replace(note, detail=True) for note in notes[_TOLD:])]
 
 
 def locate(inputs: Sequence[Path], cwd: Path | None = None) -> list[Source]:
     """Sources that the inputs mean; no input means the newest capture in ``roofctl-captures``.
 
-    Raises InputError for a path that is neither, and for a file that is named twice.
+    An input may be a file, a capture, the name of one, a folder of them, or a pattern. Raises InputError for one
+    that is none of these, and for a file that is named twice.
     """
     here = cwd or Path.cwd()
-    sources = [_locate(path, here) for path in inputs] if inputs else [_capture(captures.resolve(None, here))]
+    sources: list[Source] = []
+    for path in inputs or [captures.resolve(None, here)]:
+        sources += _searched(path, here) or [_locate(path, here)]
     seen: set[Path] = set()
     for source in sources:
         for path in source.files:
             if path.resolve() in seen:
                 raise InputError(f"{path} is given twice; its launches would count double", hint="give each file once")
             seen.add(path.resolve())
-    return sources
+    return _ranked(sources)
+
+
+def _searched(path: Path, here: Path) -> list[Source]:
+    """Sources in a folder that is no capture, or those that a pattern matches; empty for any other path."""
+    if captures.is_capture(here / path) or _is_capture_name(path, here):
+        return []
+    if (here / path).is_dir():
+        found = search.inside(here / path)
+    elif search.is_pattern(here / path):
+        found = [each for match in search.matching(path, here) for each in _expanded(match, here)]
+    else:
+        return []
+    return [_tried(Path(os.path.relpath(each, here)) if not path.is_absolute() else each, here) for each in found]
+
+
+def _expanded(match: Path, here: Path) -> list[Path]:
+    folder = (here / match).is_dir() and not captures.is_capture(here / match)
+    return search.inside(here / match) if folder else [here / match]
+
+
+def _tried(path: Path, here: Path) -> Source:
+    try:
+        return _locate(path, here)
+    except InputError as error:
+        return Source(str(path), (), problem=error)
+
+
+def _ranked(sources: Sequence[Source]) -> list[Source]:
+    places = [source.files[0].parent if source.manifest and source.files else Path(source.label) for source in sources]
+    told = search.ranks(places)
+    return [
+        replace(source, rank=source.manifest.rank if source.manifest and source.manifest.rank is not None else rank)
+        for source, rank in zip(sources, told, strict=True)
+    ]
 
 
 def _locate(path: Path, here: Path) -> Source:
@@ -55,11 +135,66 @@ def _capture(folder: Path) -> Source:
 
 
 def read(sources: Sequence[Source], mark: Mark | None) -> list[Part]:
-    """Parts of all sources, with the notes and GPU facts that a manifest adds to what its files say."""
-    return [part for source in sources for part in _read(source, mark)]
+    """Parts of all sources, with the notes and GPU facts that a manifest adds to what its files say.
+
+    Raises InputError (or CounterAccessError) for the first that cannot be read.
+    """
+    return [part for source in sources for part in read_one(source, mark)]
 
 
-def _read(source: Source, mark: Mark | None) -> list[Part]:
+def read_many(sources: Sequence[Source], mark: Mark | None, watch: Watch | None = None) -> Reading:
+    """As ``read``, for few or many: of many sources, those that cannot be read are left out and told.
+
+    Raises the error of the first that cannot be read when there are few, or when it is so with all.
+    """
+    labels: list[str] = []
+    parts: list[Part] = []
+    unread: list[RoofctlError] = []
+    watch = watch or unwatched
+    results = each(partial(_attempt, mark), sources, worthwhile=worthwhile(sources), preload=[__name__])
+    try:
+        for source, result in zip(sources, results, strict=True):
+            if isinstance(result, RoofctlError):
+                unread.append(result)
+                check_enough(unread, len(sources))
+            else:
+                labels.append(source.label)
+                parts += result
+            watch(len(labels) + len(unread), len(sources))
+    finally:
+        watch(len(sources), len(sources))
+    return Reading(tuple(labels), tuple(parts), tuple(unread))
+
+
+def check_enough(unread: Sequence[RoofctlError], of: int) -> None:
+    """Raise the first error of sources that cannot be read, unless they are some of many."""
+    if of <= _NAMED or len(unread) == of:
+        raise unread[0]
+
+
+def unwatched(done: int, of: int) -> None:
+    """The watch of a caller who has none."""
+
+
+def worthwhile(sources: Sequence[Source], more: float = 0.0) -> bool:
+    """Whether several processes are faster than one on these sources, with ``more`` seconds of work on each."""
+    files = [path for source in sources for path in source.files if path.is_file()]
+    seconds = len(sources) * more + sum(path.stat().st_size for path in files) / _BYTES_PER_SECOND
+    seconds += sum(_REPORT_SECONDS if path.suffix == ".ncu-rep" else _FILE_SECONDS for path in files)
+    return seconds * (1 - 1 / processors()) > _WORTH_SECONDS
+
+
+def _attempt(mark: Mark | None, source: Source) -> list[Part] | RoofctlError:
+    try:
+        return read_one(source, mark)
+    except RoofctlError as error:
+        return error
+
+
+def read_one(source: Source, mark: Mark | None) -> list[Part]:
+    """Parts of one source. Raises InputError (or CounterAccessError) when it cannot be read."""
+    if source.problem:
+        raise source.problem
     parts = [part for path in source.files for part in readers.read_file(path, mark=mark)]
     manifest = source.manifest
     if manifest is None:

@@ -17,6 +17,17 @@ _OPERATOR_END: Final = re.compile(
     r"(?:^|[^\w])operator\s*(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[<>!=+\-*/%^&|~]=?|&&|\|\||\+\+|--|,)?$"
 )
 _ELLIPSIS: Final = "…"
+_CAST: Final = re.compile(
+    r"(?<=[<,(\s])\((?:bool|char|(?:signed|unsigned) char|(?:unsigned )?(?:short|int|long|long long))\)(?=-?\d)"
+)
+
+
+def without_casts(name: str) -> str:
+    """``f<4>(T1 *)`` for ``f<(int)4>(T1 *)``.
+
+    Both name one kernel: tables of ncu have the first form since 2025, its reports and older tables the second.
+    """
+    return _CAST.sub("", name)
 
 
 def _group_start(text: str) -> int:

@@ -11,9 +11,9 @@ from roofctl import inputs
 from roofctl.analysis import Analysis, Instructions, Machine, Selection, Wanted, analyse
 from roofctl.analysis.timing import timings
 from roofctl.clocks import ClockChoice, Clocks, choose_clocks
-from roofctl.counts import Note, complete, evaluate
+from roofctl.counts import Note, complete
 from roofctl.device import Device, describe_device, one_device
-from roofctl.errors import InputError
+from roofctl.errors import InputError, RoofctlError
 from roofctl.gpus import (
     Found,
     GpuProfile,
@@ -25,10 +25,12 @@ from roofctl.gpus import (
     measured_roofline,
     theoretical_roofline,
 )
-from roofctl.grouping import Group, group_captures
+from roofctl.grouping import Group
+from roofctl.inputs import Watch
 from roofctl.quantities import Chip, catalogue
 from roofctl.readers.numbers import Mark
 from roofctl.roofline import Clock, Model, Roofline
+from roofctl.stacks import captures_of
 from roofctl.timing import Timing
 
 MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
@@ -54,6 +56,7 @@ class Request:
     model: Model = "instruction"
     precisions: tuple[str, ...] = ()
     clock: ClockChoice | None = None
+    watch: Watch | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class Study:
     ``profile`` and ``rooflines`` are empty when the GPU is not known; ``question`` then says
     what to answer. ``clock`` is the SM clock of the ceilings that scale with it, None when it is each ceiling's own;
     ``clocks`` are those that the capture held.
-    ``sources`` are the inputs as the user knows them. ``found`` and ``chip`` are what ``timings_of`` goes by.
+    ``sources`` are the inputs as the user knows them, ``unread`` those of many that could not be read.
+    ``found`` and ``chip`` are what ``timings_of`` goes by.
     """
 
     sources: tuple[str, ...]
@@ -77,13 +81,15 @@ class Study:
     clocks: Clocks = field(default_factory=Clocks)
     found: Found | None = None
     chip: Chip | None = None
+    unread: tuple[RoofctlError, ...] = ()
 
 
 def study(request: Request) -> Study:
     """Read, group and judge. Raises InputError (or CounterAccessError) for inputs that cannot be used."""
     sources = inputs.locate(request.inputs)
-    parts = inputs.read(sources, request.mark)
-    notes = [note for part in parts for note in part.notes]
+    reading = inputs.read_many(sources, request.mark, request.watch)
+    parts = reading.parts
+    notes = [*reading.notes(), *(note for part in parts for note in part.notes)]
     device = describe_device(parts)
     one_device(device)
     found, question, said = _profile(request.profile, device)
@@ -91,7 +97,7 @@ def study(request: Request) -> Study:
     profile = found.profile if found else None
     name = profile.chip if profile else catalogue().chip_of(next(iter(device.compute_capabilities), None))
     chip = catalogue().chips.get(name or "")
-    captures = group_captures([evaluate(part, name) for part in complete(parts)], request.group)
+    captures = captures_of(complete(parts), name, request.group)
     clocks, said = choose_clocks(captures, device, profile, request.clock)
     notes += said
     rooflines: tuple[Roofline, ...] = ()
@@ -110,9 +116,20 @@ def study(request: Request) -> Study:
         chip=chip,
         selection=request.selection,
     )
-    labels = tuple(source.label for source in sources)
-    everything = (*notes, *analysis.notes)
-    return Study(labels, analysis, device, profile, rooflines, clocks.sm, everything, question, clocks, found, chip)
+    return Study(
+        sources=reading.labels,
+        analysis=analysis,
+        device=device,
+        profile=profile,
+        rooflines=rooflines,
+        clock=clocks.sm,
+        notes=(*notes, *analysis.notes),
+        question=question,
+        clocks=clocks,
+        found=found,
+        chip=chip,
+        unread=reading.unread,
+    )
 
 
 def timings_of(answer: Study) -> tuple[tuple[Timing, ...], list[Note]]:

@@ -30,14 +30,19 @@ BELOW: dict[str, set[str]] = {
     "advice": {"errors", "units"},
     "known": {"units"},
     "counts": {"errors", "quantities"},
-    "readers": {"counts", "errors", "messages", "names", "quantities", "units"},
+    "reportfile": set(),
+    "readers": {"counts", "errors", "messages", "names", "profilers", "quantities", "reportfile", "units"},
     "grouping": {"counts", "errors", "names", "quantities"},
+    "stacks": {"counts", "grouping", "quantities"},
     "gpus": {"errors", "resources", "roofline", "units"},
     "device": {"counts", "errors", "grouping", "roofline"},
     "analysis": {"advice", "counts", "errors", "grouping", "names", "quantities", "roofline", "timing", "units"},
     "clocks": {"counts", "device", "errors", "gpus", "grouping", "roofline", "units"},
-    "inputs": {"captures", "counts", "errors", "names", "readers"},
-    "study": {"analysis", "clocks", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline", "timing"},
+    "parallel": {"errors"},
+    "search": {"captures", "errors"},
+    "inputs": {"captures", "counts", "errors", "names", "parallel", "readers", "search"},
+    "export": {"__init__", "counts", "device", "errors", "grouping", "inputs", "parallel", "quantities", "readers"},
+    "study": {"analysis", "clocks", "counts", "device", "errors", "gpus", "grouping", "inputs", "quantities", "readers", "roofline", "stacks", "timing"},
     "report": {"analysis", "names", "roofline", "study", "units"},
     "timetable": {"names", "report", "roofline", "study", "timing", "units"},
     "captures": {"errors"},
@@ -48,13 +53,13 @@ BELOW: dict[str, set[str]] = {
     "plots": {"errors", "files", "names", "roofline", "timing", "units"},
 }  # fmt: skip
 EVERYTHING = {"cli", "__main__"}
-# A program of its own that a child runs: stdout is its answer, and whatever stops it is an answer too.
-SCRIPTS = {Path("doctor/ask.py")}
+# Programs of their own that a child runs: stdout is the answer, and whatever stops it is an answer too.
+SCRIPTS = {Path("doctor/ask.py"), Path("reportfile/child.py")}
 
 # Who may import a heavy or dangerous library; a name is a room, or a module in it.
 OWNERS: dict[str, set[str]] = {
-    "pandas": {"counts", "grouping", "device", "analysis/facts", "readers/launches"},
-    "pyarrow": {"readers/launches"},
+    "pandas": {"counts", "grouping", "stacks", "device", "analysis/facts", "readers/launches"},
+    "pyarrow": {"readers/launches", "export"},
     "matplotlib": {"plots"},
     "plotly": {"plots"},
     "numpy": {"plots"},
@@ -64,8 +69,9 @@ OWNERS: dict[str, set[str]] = {
     "yaml": {"advice", "gpus", "quantities", "plots/style", "profilers/tools"},
     "pycuda": {"microbench"},
     "pynvml": {"microbench"},
-    "ncu_report": {"readers"},
+    "ncu_report": {"reportfile/child"},
     "subprocess": {"profilers/process"},
+    "multiprocessing": {"parallel"},
     "click": {"cli"},
     "ctypes": {"doctor/ask", "microbench/graphs"},
 }

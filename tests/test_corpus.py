@@ -141,8 +141,37 @@ def test_values_derived_by_hand(
     assert values(row, expected) == expected
 
 
-def test_first_launch_of_gene() -> None:
-    rows = [r for r in kernels("gene-summit-v100-rank0-dram.csv", group="launch") if r["kernel"].startswith("ij_deriv")]
+REPORTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cudacode-gemm-naive.ncu-rep": (
+        "naive_gemm",
+        {
+            "launches": 2,
+            "issued_warp_instructions": 154_632_192,
+            "l1_global_sectors": 167_903_232 + 131_072,
+            "l1_local_sectors": 0,
+            "shared_wavefronts": 0,
+            "seconds_min": pytest.approx(4_789.792e-6),
+        },
+    ),
+    "csl-tiled_gemm.ncu-rep": ("matmul_tiled", {"launches": 1, "seconds": pytest.approx(3.831701824), "l2_transactions": None}),
+    "nsight-training-manual_nvtx.ncu-rep": ("daxpy_kernel", {"issued_warp_instructions": 1_966_080, "hbm_transactions": None}),
+    "gene-summit-v100-rank0-flops.ncu-rep": ("ij_deriv_kernel", {"launches": 4, "hbm_transactions": None}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_values_of_reports(name: str) -> None:
+    pytest.importorskip("ncu_report", reason="the extra ncu-rep is not installed")
+    base, expected = REPORTS[name]
+    row = kernel(base, name)
+    assert values(row, expected) == expected
+
+
+@pytest.mark.parametrize("name", ["gene-summit-v100-rank0-dram.csv", "gene-summit-v100-rank0-2020.ncu-rep"])
+def test_first_launch_of_gene(name: str) -> None:
+    if name.endswith(".ncu-rep"):
+        pytest.importorskip("ncu_report", reason="the extra ncu-rep is not installed")
+    rows = [r for r in kernels(name, group="launch") if r["kernel"].startswith("ij_deriv")]
     assert len(rows) == 4
     first = next(r for r in rows if r["hbm_transactions"] == 21_592_947)
     assert first["seconds"] == pytest.approx(1_209_826.20 / 1_309_471_763.30)

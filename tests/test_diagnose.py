@@ -93,25 +93,6 @@ def test_text_without_a_table(case: str) -> None:
 
 
 BINARIES: dict[str, tuple[str, bytes, str, str]] = {
-    "ncu report": (
-        "a.ncu-rep",
-        b"NVR\x00rest",
-        "is an Nsight Compute report (binary)",
-        "ncu --import a.ncu-rep --csv --page raw",
-    ),
-    "ncu report, other name": ("a.csv", b"NVR\x00rest", "is an Nsight Compute report (binary)", "ncu --import a.csv"),
-    "nvprof database": (
-        "a.nvprof",
-        b"SQLite format 3\x00rest",
-        "is a database of nvprof (SQLite)",
-        "nvprof --csv --print-gpu-trace -u ns -i a.nvprof",
-    ),
-    "nsys database": (
-        "a.sqlite",
-        b"SQLite format 3\x00rest",
-        "is a database of Nsight Systems (SQLite)",
-        "profile with ncu",
-    ),
     "binary": ("a.bin", b"\x7fELF\x00\x00", "is a binary file; expected text", "CSV output"),
     "gzip": ("a.csv.gz", b"\x1f\x8b\x08\x00", "is compressed; expected text", "gunzip a.csv.gz"),
     "zip": ("a.csv", b"PK\x03\x04\x00", "is compressed", "unzip a.csv"),

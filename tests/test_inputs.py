@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from shapes import FULL, L, ncu_raw
 
+from roofctl import inputs, parallel
 from roofctl.cli.main import main
 from roofctl.errors import InputError
-from roofctl.inputs import locate, read
+from roofctl.inputs import left_out, locate, read, read_many
 
 MANIFEST: dict[str, Any] = {
     "schema": 1,
@@ -146,3 +147,106 @@ def test_report_and_plot_take_the_newest_capture(here: Path, capsys: pytest.Capt
     assert main(["plot"]) == 0
     assert "Wrote mine-roofline.png" in capsys.readouterr().err
     assert (here / "mine-roofline.png").is_file()
+
+
+def ranks(here: Path, count: int, broken: tuple[int, ...] = ()) -> None:
+    (here / "ranks").mkdir()
+    for number in range(count):
+        text = "garbage" if number in broken else ncu_raw((L(f"k{number}(int)", FULL),))
+        (here / "ranks" / f"rank{number}.csv").write_text(text, encoding="utf-8")
+
+
+def test_a_folder_means_all_captures_and_files_in_it(here: Path) -> None:
+    ranks(here, 11)
+    capture(here / "ranks", "mine", rank=77)
+    sources = locate([Path("ranks")])
+    assert [(source.label, source.rank) for source in sources] == [
+        *((f"ranks/rank{number}.csv", number) for number in range(11)),
+        ("mine", 77),
+    ]
+
+
+def test_a_pattern_in_quotes_means_what_it_matches(here: Path) -> None:
+    ranks(here, 11)
+    capture(here / "ranks", "mine")
+    assert [s.label for s in locate([Path("ranks/rank[12]*.csv")])] == [f"ranks/rank{n}.csv" for n in (1, 2, 10)]
+    assert [s.label for s in locate([Path("ranks/*captures")])] == ["mine"]
+    assert [s.label for s in locate([here / "ranks" / "rank3*"])] == [str(here / "ranks" / "rank3.csv")]
+
+
+@pytest.mark.parametrize("worth", [0.0, 1e9], ids=["processes", "here"])
+def test_many_files_are_read_in_order_and_watched(here: Path, monkeypatch: pytest.MonkeyPatch, worth: float) -> None:
+    monkeypatch.setattr(inputs, "_WORTH_SECONDS", worth)
+    monkeypatch.setattr(parallel, "processors", lambda: 2)
+    ranks(here, 70)
+    steps: list[tuple[int, int]] = []
+    reading = read_many(locate([Path("ranks")]), None, lambda *step: steps.append(step))
+    assert [part.frame["kernel"].tolist() for part in reading.parts] == [[f"k{n}(int)"] for n in range(70)]
+    assert steps == [*((n, 70) for n in range(1, 71)), (70, 70)]
+
+
+def test_one_unreadable_file_of_many_is_left_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ranks(here, 9, broken=(4,))
+    assert main(["report", "ranks", "--format", "json"]) == 9
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert len(document["kernels"]) == 8
+    assert "ranks/rank4.csv" not in document["source"]
+    assert any("left out: ranks/rank4.csv" in note for note in document["notes"])
+    assert "warning: left out: ranks/rank4.csv holds no table" in err
+    assert "error: 1 of 9 inputs could not be read; what is shown is without them" in err
+
+
+def test_a_picture_of_many_is_drawn_without_the_unreadable_one(here: Path) -> None:
+    ranks(here, 9, broken=(4,))
+    assert main(["plot", "ranks", "--mode", "multi", "--profile", "h200", "-o", "x.png"]) == 9
+    assert (here / "x.png").is_file()
+
+
+def test_one_unreadable_file_of_few_is_an_error(here: Path) -> None:
+    ranks(here, 8, broken=(4,))
+    with pytest.raises(InputError, match=r"rank4\.csv holds no table"):
+        read_many(locate([Path("ranks")]), None)
+
+
+def test_many_of_which_none_can_be_read_are_an_error(here: Path) -> None:
+    ranks(here, 9, broken=tuple(range(9)))
+    with pytest.raises(InputError, match=r"rank0\.csv holds no table"):
+        read_many(locate([Path("ranks")]), None)
+
+
+def test_a_damaged_capture_of_many_is_left_out(here: Path) -> None:
+    ranks(here, 9)
+    damaged = capture(here / "ranks", "mine")
+    (damaged / "capture.csv").unlink()
+    reading = read_many(locate([Path("ranks")]), None)
+    assert len(reading.parts) == 9
+    assert ["lacks capture.csv" in error.message for error in reading.unread] == [True]
+
+
+def test_very_many_that_are_left_out_are_not_all_told(here: Path) -> None:
+    errors = [InputError(f"file {number}") for number in range(30)]
+    notes = left_out(errors)
+    assert [note.text for note in notes if not note.detail] == [
+        *(f"left out: file {number}" for number in range(10)),
+        "left out: 20 more inputs (-v names them)",
+    ]
+    assert len([note for note in notes if note.detail]) == 20
+
+
+def test_processes_are_for_much_work(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks(here, 20)
+    monkeypatch.setattr(inputs, "processors", lambda: 4)
+    sources = locate([Path("ranks")])
+    assert not inputs.worthwhile(sources)
+    assert inputs.worthwhile(sources * 100)
+    assert inputs.worthwhile(sources, more=1.0)
+    monkeypatch.setattr(inputs, "processors", lambda: 1)
+    assert not inputs.worthwhile(sources * 100)
+
+
+@pytest.mark.parametrize("name", ["before", "run[1]"])
+def test_the_name_of_a_capture_comes_before_folders_and_patterns(here: Path, name: str) -> None:
+    capture(here, name)
+    (here / "before").mkdir()
+    assert [source.label for source in locate([Path(name)])] == [name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 
-from roofctl.plots.progress import StatusLine
+from roofctl.plots.progress import Bar, StatusLine
 
 
 class Screen(io.StringIO):
@@ -36,3 +36,29 @@ def test_the_status_line_is_silent_off_a_terminal():
     line.update("x")
     line.clear()
     assert file.getvalue() == ""
+
+
+def test_a_bar_shows_itself_when_it_takes_long(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("roofctl.plots.progress._REFRESH_SECONDS", 0)
+    now = [100.0]
+    monkeypatch.setattr("roofctl.plots.progress.time.monotonic", lambda: now[0])
+    screen = Screen()
+    bar = Bar("reading", screen, color=False)
+    bar.update(1, 1000)
+    assert screen.getvalue() == ""
+    now[0] += 2
+    bar.update(500, 1000)
+    assert "reading ████████████░░░░░░░░░░░░ 500 of 1,000" in screen.getvalue()
+    bar.update(1000, 1000)
+    assert screen.getvalue().endswith("\r\x1b[2K")
+
+
+def test_a_bar_is_nothing_where_there_is_no_terminal(monkeypatch):
+    monkeypatch.setattr("roofctl.plots.progress._PATIENCE_SECONDS", -1)
+    stream = io.StringIO()
+    bar = Bar("reading", stream)
+    bar.update(1, 2)
+    bar.update(2, 2)
+    assert stream.getvalue() == ""

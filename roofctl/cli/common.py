@@ -15,7 +15,8 @@ import click
 
 if TYPE_CHECKING:
     from roofctl.counts import Note
-    from roofctl.study import Request
+    from roofctl.errors import RoofctlError
+    from roofctl.study import Request, Study
 
 # Spelled out: importing them from their room would load what --help must not.
 PRECISIONS = ("fp64", "fp32", "fp16", "fp64_tc", "tf32_tc", "bf16_tc", "fp16_tc", "fp8_tc", "int8_tc")
@@ -154,6 +155,28 @@ def input_options(command: F) -> F:
     return command
 
 
+def check_read(answer: Study) -> None:
+    """At the end of a command: raise PartlyRead when some of many inputs were left out."""
+    if answer.unread:
+        raise partly_read(answer.unread, len(answer.unread) + len(answer.sources), "shown")
+
+
+def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlError:
+    """The error for inputs that were left out of what is ``done``."""
+    from roofctl.errors import PartlyRead
+
+    return PartlyRead(
+        f"{len(unread):,} of {of:,} inputs could not be read; what is {done} is without them", hint=unread[0].hint
+    )
+
+
+def reading_bar() -> Callable[[int, int], None]:
+    """Shows on a terminal how many of the inputs are read, once that has taken a second."""
+    from roofctl.plots.progress import Bar
+
+    return Bar("reading", sys.stderr, color=use_color(sys.stderr), silent=TALK.quiet).update
+
+
 def request_of(options: dict[str, Any]) -> Request:
     """The study request that ``input_options`` describe."""
     from roofctl.analysis import Selection
@@ -172,6 +195,7 @@ def request_of(options: dict[str, Any]) -> Request:
         model=options["model"],
         precisions=precisions,
         clock=options["clock"],
+        watch=reading_bar(),
         selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
     )
 

@@ -16,6 +16,7 @@ from roofctl.cli.calibrate import calibrate
 from roofctl.cli.common import TALK
 from roofctl.cli.demo import demo
 from roofctl.cli.doctor import doctor
+from roofctl.cli.export import export
 from roofctl.cli.gpus import gpus
 from roofctl.cli.plot import plot
 from roofctl.cli.profile import profile
@@ -51,11 +52,12 @@ def cli() -> None:
       roofctl report capture.csv
 
     Exit codes: 2 bad input, 3 a tool failed, 4 counters not permitted, 5 no device, 6 verification failed,
-    7 the application failed, 8 no kernel was profiled, 124 timeout, 130 interrupted.
+    7 the application failed, 8 no kernel was profiled, 9 some of many inputs could not be read, 124 timeout,
+    130 interrupted.
     """
 
 
-for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantities, demo):
+for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantities, export, demo):
     cli.add_command(command)
 
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import check_time_options, input_options, request_of, say, say_notes, talk_options
+from roofctl.cli.common import (
+    check_read,
+    check_time_options,
+    input_options,
+    request_of,
+    say,
+    say_notes,
+    talk_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +99,7 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
         return
     say_notes(answer.notes)
     draw(answer, mode, options, (target,))
+    check_read(answer)
 
 
 def _draw_walls(answer: Study, options: dict[str, Any], target: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from roofctl.cli.common import (
+    check_read,
     check_time_options,
     input_options,
     request_of,
@@ -42,8 +43,9 @@ from roofctl.cli.common import (
 def report(form: str, names: bool, advice: bool, times: bool, **options: Any) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
-    INPUT is a capture (roofctl profile), or what a profiler printed: ncu --csv (raw or details page,
-    summary) or nvprof --csv. Without INPUT the newest capture is taken.
+    INPUT is a capture (roofctl profile), an ncu report (.ncu-rep), or what a profiler printed: ncu --csv (raw or
+    details page, summary) or nvprof --csv; a folder of these; or a pattern in quotes. Without INPUT the newest
+    capture is taken.
     Files that complete each other (nvprof's metrics, events and timing) are joined by kernel.
     Intensity is warp instructions per 32-byte transaction. Data goes to stdout, all else to stderr.
     With --times the table is that of plot --mode time; a last row adds all launches (in CSV there is none).
@@ -82,6 +84,7 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
     say_notes(answer.notes)
     if answer.question:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
+    check_read(answer)
 
 
 def _print_times(answer: Any, form: str, *, names: bool) -> None:

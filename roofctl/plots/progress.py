@@ -11,6 +11,8 @@ from rich.segment import ControlType
 from rich.text import Text
 
 _REFRESH_SECONDS: Final = 0.25
+_PATIENCE_SECONDS: Final = 1.0
+_BAR_CELLS: Final = 24
 
 
 class StatusLine:
@@ -43,3 +45,21 @@ class StatusLine:
         if self._shown:
             self._console.control(Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2)))
             self._shown = ""
+
+
+class Bar:
+    """How far a work of many steps is, on a line that shows itself when the work takes longer than a second."""
+
+    def __init__(self, what: str, stream: TextIO, *, color: bool = True, silent: bool = False) -> None:
+        self._what = what
+        self._line = StatusLine(stream, color=color, silent=silent)
+        self._began = time.monotonic()
+
+    def update(self, done: int, of: int) -> None:
+        """Show that ``done`` steps of ``of`` are done; with all done the line goes away."""
+        if done >= of:
+            self._line.clear()
+        elif time.monotonic() - self._began > _PATIENCE_SECONDS:
+            cells = _BAR_CELLS * done // of
+            bar = "█" * cells + "░" * (_BAR_CELLS - cells)
+            self._line.update(f"{self._what} {bar} {done:,} of {of:,}")

@@ -9,7 +9,7 @@ from roofctl.counts import Note, Part
 from roofctl.errors import InputError
 from roofctl.names import some
 from roofctl.quantities import catalogue
-from roofctl.readers import diagnose, ncu, nvprof
+from roofctl.readers import databases, diagnose, ncu, ncurep, nvprof
 from roofctl.readers.launches import Converter, Launch, to_parts
 from roofctl.readers.numbers import Evidence, Mark, decide, gather
 from roofctl.readers.tables import Scan, Table, scan
@@ -24,6 +24,10 @@ def read_file(path: Path, *, mark: Mark | None = None) -> list[Part]:
     ``mark`` states the decimal mark where the file leaves it open. Raises InputError (or
     CounterAccessError) that says what the file looks like when it holds no usable table.
     """
+    if ncurep.is_meant(path):
+        return ncurep.read_report(path) or ncurep.plain(read_text(ncurep.exported_lines(path), str(path)))
+    if databases.is_database(path):
+        raise databases.refusal(path)
     return read_text(read_lines(path), str(path), mark=mark)
 
 

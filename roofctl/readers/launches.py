@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -101,7 +101,7 @@ class Converter:
         if value is None:
             return None
         self.rounded += lost_digits(cell.text)
-        number = to_base(value, self._unit(counter, cell))
+        number = to_base(value, self.unit(counter, cell))
         if not 0 <= number <= LARGEST:
             raise InputError(
                 f"{self.source} line {cell.line}: {counter} is {cell.text!r}, which no counter can be; "
@@ -110,7 +110,8 @@ class Converter:
             )
         return number
 
-    def _unit(self, counter: str, cell: Cell) -> Unit:
+    def unit(self, counter: str, cell: Cell) -> Unit:
+        """Unit of ``cell``. Raises InputError when it is none that ``counter`` can have."""
         key = (counter, cell.unit)
         if key not in self._units:
             self._units[key] = self._checked_unit(counter, cell)
@@ -163,21 +164,22 @@ def _split(launches: Sequence[Launch]) -> list[list[Launch]]:
 
 
 def _frame(launches: Sequence[Launch], converter: Converter) -> pd.DataFrame:
-    columns: dict[str, list[Any]] = {name: [getattr(launch, name) or None for launch in launches] for name in IDENTITY}
-    columns["launches"] = [launch.launches for launch in launches]
-    columns["is_summary"] = [launch.is_summary for launch in launches]
+    identity: dict[str, list[Any]] = {name: [getattr(launch, name) or None for launch in launches] for name in IDENTITY}
+    identity["launches"] = [launch.launches for launch in launches]
+    identity["is_summary"] = [launch.is_summary for launch in launches]
+    counters: dict[str, list[Number | None]] = {}
     for prefix, attribute in (("", "cells"), ("min:", "minimum"), ("max:", "maximum"), ("total:", "total")):
         for counter in _counters(getattr(launch, attribute) for launch in launches):
-            columns[prefix + counter] = [
+            counters[prefix + counter] = [
                 converter.number(counter, cell) if (cell := getattr(launch, attribute).get(counter)) else None
                 for launch in launches
             ]
-    return pd.DataFrame(
-        {
-            name: values if name in (*IDENTITY, "launches", "is_summary") else _array(values)
-            for name, values in columns.items()
-        }
-    )
+    return make_frame(identity, counters)
+
+
+def make_frame(identity: Mapping[str, Sequence[Any]], counters: Mapping[str, Sequence[Number | None]]) -> pd.DataFrame:
+    """The frame of a part: ``identity`` with the columns that are no counters, ``counters`` in SI base units."""
+    return pd.DataFrame({**identity, **{name: _array(values) for name, values in counters.items()}})
 
 
 def _counters(cells: Iterable[dict[str, Cell]]) -> list[str]:

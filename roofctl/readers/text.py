@@ -54,7 +54,7 @@ def _read_bytes(path: Path) -> bytes:
 
 def _refuse_binary(path: Path, data: bytes) -> None:
     names = {"name": path.name, "stem": path.stem}
-    if data.startswith(b"NVR\x00") or path.suffix == ".ncu-rep":
+    if data.startswith(b"NVR\x00"):
         raise InputError(
             f"{path} is an Nsight Compute report (binary), not a CSV table", hint=_EXPORT_NCU.format(**names)
         )

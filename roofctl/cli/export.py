@@ -1,0 +1,47 @@
+"""``roofctl export``: captures as a Parquet dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from roofctl.cli.common import partly_read, reading_bar, say, say_notes, talk_options
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path))
+@click.option(
+    "--parquet",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Where to write: FOLDER/capture=NAME/part-0.parquet.",
+)
+@click.option("--force", is_flag=True, help="Replace an earlier export.")
+@click.option(
+    "--decimal", "mark", type=click.Choice(["point", "comma"]), help="Decimal mark, for files that leave it open."
+)
+@talk_options
+def export(inputs: tuple[Path, ...], folder: Path, force: bool, mark: Any) -> None:
+    """Write captures as a Parquet dataset, one row per launch, for DuckDB, Dask, Spark or pandas.
+
+    INPUT is what roofctl report takes: captures, files, folders of them, patterns in quotes. Each file or capture is
+    a partition. Counts and seconds are sums over the row's launches (1, but for summaries); what is not known is null.
+
+    \b
+    Example:
+      roofctl export roofctl-captures --parquet launches
+      roofctl export 'ranks/*.csv' --parquet launches --force
+    """
+    from roofctl import export as exports
+    from roofctl import inputs as sources_of
+
+    sources = sources_of.locate(inputs)
+    done = exports.to_parquet(sources, folder, mark, force=force, watch=reading_bar())
+    say_notes([*sources_of.left_out(done.unread), *done.notes])
+    say(f"Wrote {folder}: {done.captures:,} captures, {done.rows:,} rows")
+    if done.unread:
+        raise partly_read(done.unread, len(sources), "written")

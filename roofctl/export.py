@@ -1,0 +1,258 @@
+"""Captures as a Parquet dataset: one row per launch, partitioned by capture, for DuckDB, Dask or Spark.
+
+Columns are the same in every file. A row stands for ``launches`` launches: 1, or those that a summary counted.
+Counts and ``seconds`` are sums over them, so that sums of rows are right; counts are whole numbers. Clocks and
+``sm_count`` are what they are. What is not known is null, and ``caveats`` says what is not exact.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from roofctl import __version__, inputs
+from roofctl.counts import Evaluated, Note, complete, evaluate
+from roofctl.device import describe_device
+from roofctl.errors import InputError, RoofctlError
+from roofctl.grouping import Kernels, capture_members, group_captures
+from roofctl.inputs import Source, Watch
+from roofctl.parallel import each
+from roofctl.quantities import catalogue
+from roofctl.readers.numbers import Mark
+
+SCHEMA: Final = 1
+MARKER: Final = "_roofctl.json"
+"""Says that a folder is an export; readers of datasets pass over names that begin like this."""
+_OF_THE_DEVICE: Final = ("sm_clock_hz", "max_sm_clock_hz", "sm_count")
+_SECONDS: Final = 0.01
+"""What a capture costs beside reading it, roughly."""
+_TEXTS: Final = ("kernel", "grid", "block", "process", "device", "compute_capability")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of one source: rows of each capture in it, and what to tell the user."""
+
+    rows: tuple[int, ...]
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was written, and why some of many sources were not."""
+
+    captures: int
+    rows: int
+    notes: tuple[Note, ...]
+    unread: tuple[RoofctlError, ...]
+
+
+def schema() -> pa.Schema:
+    """Columns of every file: names with units, types."""
+    types = {"count": pa.int64(), "seconds": pa.float64(), "hertz": pa.float64()}
+    return pa.schema(
+        [
+            ("file", pa.string()),
+            ("rank", pa.int32()),
+            *((name, pa.string()) for name in _TEXTS),
+            ("launches", pa.int64()),
+            ("is_summary", pa.bool_()),
+            *((quantity.name, types[quantity.dimension]) for quantity in catalogue().quantities.values()),
+            ("caveats", pa.string()),
+        ]
+    )
+
+
+def to_parquet(
+    sources: Sequence[Source], folder: Path, mark: Mark | None, *, force: bool = False, watch: Watch | None = None
+) -> Export:
+    """Write sources to ``folder``, which is there whole at the end or as it was before.
+
+    One capture at a time is in memory, per process. Raises InputError when the folder exists (and without ``force``,
+    or when it is no export), and for a source that cannot be read where few are given, or none can. Raises OSError.
+    """
+    _check(folder, force=force)
+    temporary = folder.with_name(f".{folder.name[:40]}-{secrets.token_hex(4)}.partial")
+    temporary.mkdir()
+    try:
+        export = _write(sources, temporary, mark, watch or inputs.unwatched)
+        facts = {"schema": SCHEMA, "roofctl": __version__, "captures": export.captures, "rows": export.rows}
+        (temporary / MARKER).write_text(json.dumps(facts) + "\n", encoding="utf-8")
+        _replace(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return export
+
+
+def _check(folder: Path, *, force: bool) -> None:
+    if not folder.parent.is_dir():
+        raise InputError(f"the folder {folder.parent} does not exist", hint="create it, or choose another")
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / MARKER).is_file():
+        raise InputError(
+            f"{folder} exists and is no export of roofctl", hint="choose another folder; this one is never replaced"
+        )
+    if not force:
+        raise InputError(f"{folder} exists", hint="choose another folder, or replace it with --force")
+
+
+def _replace(temporary: Path, folder: Path) -> None:
+    if not folder.exists():
+        temporary.rename(folder)
+        return
+    old = temporary.with_suffix(".old")
+    folder.rename(old)
+    temporary.rename(folder)
+    shutil.rmtree(old)
+
+
+def _write(sources: Sequence[Source], folder: Path, mark: Mark | None, watch: Watch) -> Export:
+    tasks = list(zip(sources, capture_names(sources), strict=True))
+    rows: list[int] = []
+    notes: list[Note] = []
+    unread: list[RoofctlError] = []
+    results = each(
+        partial(_attempt, folder, mark),
+        tasks,
+        worthwhile=inputs.worthwhile(sources, _SECONDS),
+        preload=["roofctl.export"],
+    )
+    try:
+        for number, result in enumerate(results, start=1):
+            if isinstance(result, RoofctlError):
+                unread.append(result)
+                inputs.check_enough(unread, len(sources))
+            else:
+                rows += result.rows
+                notes += result.notes
+            watch(number, len(sources))
+    finally:
+        watch(len(sources), len(sources))
+    return Export(len(rows), sum(rows), tuple(notes), tuple(unread))
+
+
+def capture_names(sources: Sequence[Source]) -> list[str]:
+    """A name for each source: its path without the suffix, from the folder that all have in common."""
+    places = [Path(os.path.abspath(_place(source))) for source in sources]  # noqa: PTH100 - links keep their names
+    common = Path(os.path.commonpath([place.parent for place in places]))
+    return [str(place.relative_to(common)) for place in places]
+
+
+def _place(source: Source) -> Path:
+    if source.manifest and source.files:
+        return source.files[0].parent
+    path = Path(source.label)
+    return path.with_name(path.name.removesuffix(path.suffix) or path.name)
+
+
+def _attempt(folder: Path, mark: Mark | None, task: tuple[Source, str]) -> Written | RoofctlError:
+    try:
+        return _write_source(folder, mark, *task)
+    except RoofctlError as error:
+        return error
+
+
+def _write_source(folder: Path, mark: Mark | None, source: Source, name: str) -> Written:
+    parts = inputs.read_one(source, mark)
+    file = ", ".join(str(path) for path in source.files)
+    notes = tuple(note for part in parts for note in part.notes)
+    chip = catalogue().chip_of(next(iter(describe_device(parts).compute_capabilities), None))
+    captures = capture_members([evaluate(part, chip) for part in complete(parts)])
+    # All are made before the first is written, so that an unreadable source leaves nothing.
+    tables = [_table(members, file, source.rank) for members in captures]
+    for table in tables:
+        pq.write_table(table, _free(folder, name) / "part-0.parquet", compression="zstd")
+    return Written(tuple(table.num_rows for table in tables), notes)
+
+
+def _free(folder: Path, name: str) -> Path:
+    """A new folder for a capture: ``capture=NAME``, or NAME-2 and so on where that is taken."""
+    number = 1
+    while True:
+        target = folder / f"capture={quote(name if number == 1 else f'{name}-{number}', safe=' ')}"
+        try:
+            target.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return target
+
+
+def _table(members: Sequence[Evaluated], file: str, rank: int | None) -> pa.Table:
+    if len(members) == 1:
+        columns, count = _of_launches(members[0]), len(members[0].frame)
+    else:
+        columns, count = _of_kernels(members)
+    columns["file"] = [file] * count
+    columns["rank"] = [rank] * count
+    return pa.table(
+        [_array(columns.get(field.name, [None] * count), field.type) for field in schema()], schema=schema()
+    )
+
+
+def _of_launches(part: Evaluated) -> dict[str, Any]:
+    """Columns of a capture of one file, row by row as the profiler printed them."""
+    frame = part.frame
+    columns: dict[str, Any] = {name: frame[name] for name in (*_TEXTS, "launches", "is_summary")}
+    for name in part.quantities:
+        given = frame.get(f"{name}_total")
+        total = frame[name] if name in _OF_THE_DEVICE else frame[name] * frame["launches"]
+        columns[name] = total if given is None else given.where(given.notna(), total)
+    columns["caveats"] = _caveats({name: part.caveats.get(name, "") for name in part.quantities}, columns, len(frame))
+    return columns
+
+
+def _of_kernels(members: Sequence[Evaluated]) -> tuple[dict[str, Any], int]:
+    """Columns of a capture of several files, which have kernels (or launches) in common."""
+    summary = any(bool(part.frame["is_summary"].any()) for part in members)
+    (kernels,) = group_captures(members, "kernel" if summary else "launch")
+    frame = kernels.frame
+    columns: dict[str, Any] = {name: frame[name] for name in ("kernel", "grid", "block", "launches")}
+    columns["is_summary"] = [summary] * len(frame)
+    for name in ("device", "compute_capability"):
+        known = list(dict.fromkeys(value for part in members for value in part.frame[name].dropna()))
+        columns[name] = (known if len(known) == 1 else [None]) * len(frame)
+    for name in _quantities(kernels):
+        columns[name] = frame[name if name in _OF_THE_DEVICE else f"{name}_total"]
+    texts = {name: next(iter(frame[f"caveat:{name}"].dropna()), "") for name in _quantities(kernels)}
+    columns["caveats"] = _caveats(texts, columns, len(frame))
+    return columns, len(frame)
+
+
+def _quantities(kernels: Kernels) -> list[str]:
+    return [name for name in catalogue().quantities if kernels.has(name)]
+
+
+def _caveats(texts: dict[str, str], columns: dict[str, Any], count: int) -> list[str | None]:
+    """Per row what is not exact, of those quantities that it has."""
+    said: list[list[str]] = [[] for _ in range(count)]
+    for name, text in texts.items():
+        for row, known in enumerate(columns[name].notna() if text else ()):
+            said[row] += [f"{name}: {text}"] if known else []
+    counted = any(name in columns for name in catalogue().quantities if name not in ("seconds", *_OF_THE_DEVICE))
+    several = zip(columns["launches"], columns["is_summary"], strict=True)
+    for row, (launches, is_summary) in enumerate(several):
+        if counted and is_summary and launches > 1:
+            said[row].append(f"sums of counts are means times {launches} launches, rounded")
+    return ["; ".join(texts) or None for texts in said]
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    array = pa.array(values, from_pandas=True)
+    if pa.types.is_int64(kind) and pa.types.is_floating(array.type):
+        # Only a summary's mean can make a sum that is not whole; the true one is.
+        array = pc.round(array)
+    return array.cast(kind)

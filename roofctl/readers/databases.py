@@ -1,0 +1,73 @@
+"""SQLite databases of profilers: what is in them, and how to get tables out of them.
+
+nvprof's (.nvvp, .nvprof) are not read: a metric or an event stands there under a number whose meaning only the
+CUPTI of nvprof itself knows, and a time without counts makes no roofline. So nvprof has to print them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from roofctl.errors import InputError
+
+MAGIC: Final = b"SQLite format 3\x00"
+_KERNELS: Final = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")
+_COUNTS: Final = {
+    "metric values": ("CUPTI_ACTIVITY_KIND_METRIC", "CUPTI_ACTIVITY_KIND_METRIC_INSTANCE"),
+    "event values": ("CUPTI_ACTIVITY_KIND_EVENT", "CUPTI_ACTIVITY_KIND_EVENT_INSTANCE"),
+}
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file begins as an SQLite database does, whatever its name."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def refusal(path: Path) -> InputError:
+    """The error that says whose database it is, what it holds, and the commands that print it."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as file:
+            tables = {str(name) for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if "StringIds" in tables or any(name.startswith("TARGET_INFO") for name in tables):
+                return InputError(
+                    f"{path} is a database of Nsight Systems (SQLite), which times kernels but counts nothing",
+                    hint="profile with ncu: roofctl profile ./app",
+                )
+            if "StringTable" not in tables or not any(name.startswith("CUPTI_ACTIVITY_KIND_") for name in tables):
+                return InputError(
+                    f"{path} is an SQLite database, but of no profiler",
+                    hint="give the profiler's CSV output, or an ncu report (.ncu-rep)",
+                )
+            return _of_nvprof(path, file, tables)
+    except sqlite3.Error as error:
+        return InputError(
+            f"{path} is a damaged SQLite database: {error}", hint="copy it again, or profile again (nvprof --csv)"
+        )
+
+
+def _of_nvprof(path: Path, file: sqlite3.Connection, tables: set[str]) -> InputError:
+    def rows(names: tuple[str, ...]) -> int:
+        # Names come from the lists above.
+        counts = (file.execute(f"SELECT count(*) FROM {name}") for name in names if name in tables)  # noqa: S608
+        return sum(int(count.fetchone()[0]) for count in counts)
+
+    held = {"kernel launches": rows(_KERNELS), **{what: rows(names) for what, names in _COUNTS.items()}}
+    commands = []
+    if held["kernel launches"]:
+        commands.append(f"nvprof -i {path.name} --csv --print-gpu-trace -u ns --log-file {path.stem}-time.csv")
+    if held["metric values"] or held["event values"]:
+        commands.append(f"nvprof -i {path.name} --csv --log-file {path.stem}-counts.csv")
+    said = ", ".join(f"{count:,} {what}" for what, count in held.items())
+    return InputError(
+        f"{path} is a database of nvprof (SQLite) with {said}; only nvprof can tell which counters they are",
+        hint=f"print it where nvprof is: {'; '.join(commands)}"
+        if commands
+        else "no kernel was profiled: check the kernel filter and that the app uses the GPU, then profile again",
+    )

@@ -1,0 +1,184 @@
+"""The container of a .ncu-rep: where results lie, what makes a file not whole, and results in short."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from roofctl.reportfile import container
+from roofctl.reportfile.container import NotWhole, Slimmer, fields, small_report
+
+HEAD = container.MAGIC + struct.pack("<I", 2) + b"\x08\x07"
+
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def text(number: int, value: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def whole(number: int, value: int) -> bytes:
+    return varint(number << 3) + varint(value)
+
+
+def metric(name: int, value: int) -> bytes:
+    return text(13, whole(1, name) + text(2, whole(5, value)))
+
+
+def block(results: list[bytes], process: int = 650, texts: list[str] | None = None, session: bytes = b"") -> bytes:
+    payload = b"".join(struct.pack("<I", len(result)) + result for result in results)
+    header = whole(1, 0) + whole(2, len(results))
+    header += text(3, session) if session else b""
+    header += text(4, b"".join(text(1, name.encode()) for name in texts or []))
+    header += whole(5, len(payload)) + text(6, whole(1, process) + text(2, b"host"))
+    return struct.pack("<I", len(header)) + header + payload
+
+
+def write(folder: Path, *blocks: bytes) -> Path:
+    path = folder / "a.ncu-rep"
+    path.write_bytes(HEAD + b"".join(blocks))
+    return path
+
+
+def test_results_lie_where_the_index_says(tmp_path: Path) -> None:
+    path = write(tmp_path, block([b"\x08\x01", b"\x08\x02"], 7, ["a", "b"]), block([b"\x08\x03"], 8, ["c"]))
+    found = container.index(path)
+    data = path.read_bytes()
+    assert [(data[r.offset : r.offset + r.size], r.process) for r in found.results] == [
+        (b"\x08\x01", "7"),
+        (b"\x08\x02", "7"),
+        (b"\x08\x03", "8"),
+    ]
+    assert found.texts == ["a", "b", "c"]
+    assert found.head == HEAD
+
+
+def test_the_version_is_that_of_the_session(tmp_path: Path) -> None:
+    session = text(8, text(1, b"Nsight Compute Target") + text(2, b"2025.3.1.0 (build 36398880) (public-release)"))
+    assert container.index(write(tmp_path, block([], session=session))).version == "2025.3.1"
+    assert container.index(write(tmp_path, block([]))).version == ""
+
+
+def test_every_cut_is_noticed_but_one_between_blocks(tmp_path: Path) -> None:
+    blocks = [block([b"\x08\x01"], texts=["a"]), block([b"\x08\x02", b"\x08\x03"])]
+    data = write(tmp_path, *blocks).read_bytes()
+    between = {len(HEAD), len(HEAD) + len(blocks[0])}
+    for end in range(4, len(data)):
+        path = tmp_path / "cut.ncu-rep"
+        path.write_bytes(data[:end])
+        if end in between:
+            container.index(path)
+            continue
+        with pytest.raises(NotWhole, match=r"cut|beyond"):
+            container.index(path)
+
+
+@pytest.mark.parametrize(
+    "tail", [b"\xff\xff\xff\xff", struct.pack("<I", 3) + b"\x0b\x00\x00", struct.pack("<I", 2) + b"\x80\x80", b"x"]
+)
+def test_what_follows_and_is_no_block_is_noticed(tmp_path: Path, tail: bytes) -> None:
+    with pytest.raises(NotWhole):
+        container.index(write(tmp_path, block([b"\x08\x01"]), tail))
+
+
+def test_a_result_larger_than_its_block_is_noticed(tmp_path: Path) -> None:
+    header = whole(2, 1) + whole(5, 6)
+    bad = struct.pack("<I", len(header)) + header + struct.pack("<I", 50) + b"\x08\x01"
+    with pytest.raises(NotWhole, match="a result"):
+        container.index(write(tmp_path, bad))
+
+
+TEXTS = ["wanted.sum", "device__attribute_a", "device__attribute_b", "other.sum", "nvlink__x"]
+RESULT = text(5, b"mangled") + metric(0, 5) + metric(1, 300) + metric(2, 2) + metric(3, 9) + metric(4, 1) + whole(22, 1)
+
+
+DEVICE = metric(1, 300) + metric(2, 2)
+
+
+def kept(short: Slimmer, result: bytes) -> bytes:
+    found = short.slim(result)
+    assert found is not None
+    return found.result
+
+
+def slimmer() -> Slimmer:
+    made = Slimmer(TEXTS, {"wanted.sum"}, "device__attribute_")
+    made.learn(RESULT)
+    return made
+
+
+def test_a_result_in_short_has_what_is_wanted_and_all_that_is_no_metric() -> None:
+    short = slimmer()
+    assert kept(short, RESULT) == text(5, b"mangled") + metric(0, 5) + whole(22, 1)
+    assert short.seen == frozenset(TEXTS[1:])
+
+
+def test_sections_and_the_like_are_left_out() -> None:
+    noise = b"".join(text(number, b"x" * 200) for number in (17, 19, 21, 28))
+    assert kept(slimmer(), noise + DEVICE + metric(3, 1) + text(15, b"y")) == text(15, b"y")
+
+
+def test_a_result_of_another_device_is_not_shortened() -> None:
+    assert slimmer().slim(metric(0, 5) + metric(1, 301) + metric(2, 2)) is None
+    assert slimmer().slim(metric(0, 5) + metric(2, 2) + metric(1, 300)) is None
+
+
+def test_a_result_that_does_not_name_its_device_is_not_shortened() -> None:
+    assert slimmer().slim(metric(0, 5) + metric(3, 9)) is None
+    assert slimmer().slim(metric(0, 5) + metric(1, 300)) is None
+
+
+def test_nothing_is_shortened_by_what_was_not_understood() -> None:
+    short = slimmer()
+    with pytest.raises((ValueError, IndexError)):
+        short.learn(RESULT[:-1] + b"\x6a\x05")
+    assert short.slim(RESULT) is None
+    assert Slimmer(TEXTS, {"wanted.sum"}, "device__attribute_").slim(RESULT) is None
+
+
+def test_metrics_that_are_alike_by_chance_only_may_differ() -> None:
+    assert kept(slimmer(), metric(0, 5) + DEVICE + metric(4, 2)) == metric(0, 5)
+
+
+def test_bytes_that_many_results_have_in_common() -> None:
+    short = Slimmer(TEXTS, {"wanted.sum", "other.sum"}, "device__attribute_", {"other.sum"})
+    short.learn(RESULT)
+    found = short.slim(metric(0, 5) + DEVICE + metric(3, 8))
+    assert found is not None
+    assert (found.result, found.common) == (metric(0, 5) + metric(3, 8), metric(3, 8))
+
+
+def test_names_beyond_two_bytes(tmp_path: Path) -> None:
+    texts = [f"m{number}" for number in range(20_000)]
+    short = Slimmer(texts, {"m127", "m128", "m16383", "m16384"}, "device__")
+    result = b"".join(metric(number, 1) for number in (126, 127, 128, 129, 16_383, 16_384, 19_999))
+    short.learn(result)
+    assert kept(short, result) == b"".join(metric(number, 1) for number in (127, 128, 16_383, 16_384))
+    assert short.seen == {"m126", "m129", "m19999"}
+
+
+@pytest.mark.parametrize("cut", range(1, len(RESULT)))
+def test_a_result_that_is_cut_is_shortened_whole_or_not_at_all(cut: int) -> None:
+    try:
+        found = slimmer().slim(RESULT[:cut])
+    except (ValueError, IndexError):
+        return
+    assert found is None or list(fields(found.result))
+
+
+def test_a_small_report_is_a_report(tmp_path: Path) -> None:
+    path = tmp_path / "small.ncu-rep"
+    session = block([], session=b"\x08\x01")[4:]
+    path.write_bytes(small_report(HEAD, [session], ["a", "bé"], [RESULT, b"\x08\x01"]))
+    found = container.index(path)
+    assert (found.texts, len(found.results), found.sessions) == (["a", "bé"], 2, [session])
+    data = path.read_bytes()
+    assert data[found.results[0].offset :][: found.results[0].size] == RESULT
