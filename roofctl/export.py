@@ -1,8 +1,8 @@
 """Captures as a Parquet dataset: one row per launch, partitioned by capture, for DuckDB, Dask or Spark.
 
 Columns are the same in every file. A row stands for ``launches`` launches: 1, or those that a summary counted.
-Counts and ``seconds`` are sums over them, so that sums of rows are right; counts are whole numbers. Clocks and
-``sm_count`` are what they are. What is not known is null, and ``caveats`` says what is not exact.
+Counts and ``seconds`` are sums over them, so that sums of rows are right; counts are whole numbers. Clocks, ratios
+and ``sm_count`` are what they are. What is not known is null, and ``caveats`` says what is not exact.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ from roofctl.readers.numbers import Mark
 SCHEMA: Final = 1
 MARKER: Final = "_roofctl.json"
 """Says that a folder is an export; readers of datasets pass over names that begin like this."""
-_OF_THE_DEVICE: Final = ("sm_clock_hz", "max_sm_clock_hz", "sm_count")
+_NOT_SUMMED: Final = frozenset({"sm_count"}) | {
+    name for name, quantity in catalogue().quantities.items() if quantity.dimension in ("hertz", "ratio")
+}
+"""Clocks, ratios and facts of the device: what they are, not what launches add up to."""
 _SECONDS: Final = 0.01
 """What a capture costs beside reading it, roughly."""
 _TEXTS: Final = ("kernel", "grid", "block", "process", "device", "compute_capability")
@@ -61,7 +64,7 @@ class Export:
 
 def schema() -> pa.Schema:
     """Columns of every file: names with units, types."""
-    types = {"count": pa.int64(), "seconds": pa.float64(), "hertz": pa.float64()}
+    types = {"count": pa.int64(), "seconds": pa.float64(), "hertz": pa.float64(), "ratio": pa.float64()}
     return pa.schema(
         [
             ("file", pa.string()),
@@ -209,7 +212,7 @@ def _of_launches(part: Evaluated) -> dict[str, Any]:
     columns: dict[str, Any] = {name: frame[name] for name in (*_TEXTS, "launches", "is_summary")}
     for name in part.quantities:
         given = frame.get(f"{name}_total")
-        total = frame[name] if name in _OF_THE_DEVICE else frame[name] * frame["launches"]
+        total = frame[name] if name in _NOT_SUMMED else frame[name] * frame["launches"]
         columns[name] = total if given is None else given.where(given.notna(), total)
     columns["caveats"] = _caveats({name: part.caveats.get(name, "") for name in part.quantities}, columns, len(frame))
     return columns
@@ -226,7 +229,7 @@ def _of_kernels(members: Sequence[Evaluated]) -> tuple[dict[str, Any], int]:
         known = list(dict.fromkeys(value for part in members for value in part.frame[name].dropna()))
         columns[name] = (known if len(known) == 1 else [None]) * len(frame)
     for name in _quantities(kernels):
-        columns[name] = frame[name if name in _OF_THE_DEVICE else f"{name}_total"]
+        columns[name] = frame[name if name in _NOT_SUMMED else f"{name}_total"]
     texts = {name: next(iter(frame[f"caveat:{name}"].dropna()), "") for name in _quantities(kernels)}
     columns["caveats"] = _caveats(texts, columns, len(frame))
     return columns, len(frame)
@@ -242,7 +245,7 @@ def _caveats(texts: dict[str, str], columns: dict[str, Any], count: int) -> list
     for name, text in texts.items():
         for row, known in enumerate(columns[name].notna() if text else ()):
             said[row] += [f"{name}: {text}"] if known else []
-    counted = any(name in columns for name in catalogue().quantities if name not in ("seconds", *_OF_THE_DEVICE))
+    counted = any(name in columns for name in catalogue().quantities if name not in ("seconds", *_NOT_SUMMED))
     several = zip(columns["launches"], columns["is_summary"], strict=True)
     for row, (launches, is_summary) in enumerate(several):
         if counted and is_summary and launches > 1:

@@ -26,6 +26,9 @@ PAIR = Path(__file__).parent / "data" / "captures-h200" / "report"
 REPORT = PAIR / "report.ncu-rep"
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
 
+# Reports hold it; these tables were printed before roofctl asked for it.
+WAVES = "launch__waves_per_multiprocessor"
+
 pytest.importorskip("ncu_report", reason="the extra ncu-rep is not installed")
 
 
@@ -50,7 +53,7 @@ def check_twins(report: Part, table: Part, *, only_in_report: set[str]) -> None:
 
 
 def test_the_values_are_those_of_the_table_that_ncu_printed() -> None:
-    check_twins(part(REPORT), part(PAIR / "capture.csv"), only_in_report=set())
+    check_twins(part(REPORT), part(PAIR / "capture.csv"), only_in_report={WAVES})
 
 
 @pytest.mark.parametrize("kind", ["dram", "flops"])
@@ -63,7 +66,7 @@ def test_the_values_of_a_report_of_2020(kind: str) -> None:
         part(CORPUS / f"gene-summit-v100-rank0-{kind}.csv"),
     )
     attributes = {f"device__attribute_{end}" for end in ("clock_rate", "max_gpu_frequency_khz", "multiprocessor_count")}
-    check_twins(report, table, only_in_report=attributes)
+    check_twins(report, table, only_in_report={*attributes, WAVES})
 
 
 def test_counts_are_whole_numbers() -> None:
