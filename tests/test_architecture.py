@@ -49,11 +49,11 @@ SCRIPTS = {Path("doctor/ask.py")}
 
 # Who may import a heavy or dangerous library; a name is a room, or a module in it.
 OWNERS: dict[str, set[str]] = {
-    "pandas": {"counts", "grouping", "device", "analysis", "readers/launches"},
-    "pyarrow": {"readers/launches"},
+    "pandas": {"counts", "grouping", "device", "analysis", "readers/launches", "readers/columns", "readers/pages"},
+    "pyarrow": {"readers/streams"},
     "matplotlib": {"plots"},
     "plotly": {"plots"},
-    "numpy": {"plots"},
+    "numpy": {"plots", *(f"readers/{name}" for name in ("cells", "words", "digits", "columns", "columnar", "pages"))},
     "rich": {"plots"},
     "pydantic": {"gpus"},
     "pydantic_core": {"gpus"},
