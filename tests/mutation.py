@@ -172,7 +172,7 @@ def run(count: int, first: int) -> None:
                 print(f"input {number}: {path.read_bytes()[:300]!r}", file=sys.stderr)
                 raise
             signal.alarm(0)
-            if (number + 1 - first) % 10_000 == 0:
+            if (number + 1 - first) % 1_000 == 0:
                 print(f"{number + 1 - first} inputs, {time.monotonic() - began:.0f} s: {dict(seen)}", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(f"{count} inputs from {first}: {dict(seen)}; {time.monotonic() - began:.0f} s, peak {peak} MiB")

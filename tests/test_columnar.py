@@ -170,7 +170,7 @@ def test_a_counter_that_only_the_last_launch_has_is_among_the_names(tmp_path: Pa
     assert both_ways(path) == "same"
 
 
-@settings(max_examples=150, derandomize=True, deadline=None, database=None)
+@settings(max_examples=100, derandomize=True, deadline=None, database=None)
 @given(seed=st.integers(0, 10**9), times=st.integers(1, 6), block=st.sampled_from([64, 700, 1 << 20]))
 def test_damaged_files_read_the_same_both_ways(
     seed: int, times: int, block: int, tmp_path_factory: pytest.TempPathFactory

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -13,9 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from roofctl.names import visible
+
 if TYPE_CHECKING:
     from roofctl.counts import Note
-    from roofctl.study import Request
+    from roofctl.study import Request, Study
+
+_SILENT_SECONDS = 1.0
+"""What takes no longer than this to read shows no progress."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,7 +43,7 @@ TALK = Talk()
 def say(text: str) -> None:
     """A message for the person: on stderr, silent with -q."""
     if not TALK.quiet:
-        click.echo(text, err=True)
+        click.echo(visible(text, keep="\n\t"), err=True)
 
 
 def say_notes(notes: Sequence[Note]) -> None:
@@ -130,3 +137,32 @@ def request_of(options: dict[str, Any]) -> Request:
         mark=options["mark"],
         selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
     )
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """A progress bar on stderr while files are read inside, if that takes a while and somebody watches."""
+    from roofctl.plots.progress import StatusLine, bar
+    from roofctl.readers.streams import watched
+
+    line = StatusLine(sys.stderr, color=use_color(sys.stderr), silent=TALK.quiet)
+    began: dict[Path, float] = {}
+
+    def show(path: Path, done: int, total: int) -> None:
+        seconds = time.monotonic() - began.setdefault(path, time.monotonic())
+        if seconds > _SILENT_SECONDS:
+            line.update(bar(path.name, done, total, seconds))
+
+    try:
+        with watched(show):
+            yield
+    finally:
+        line.clear()
+
+
+def answer_of(request: Request) -> Study:
+    """The answer to ``request``, with a progress bar where it takes a while."""
+    from roofctl.study import study
+
+    with reading():
+        return study(request)

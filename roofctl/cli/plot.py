@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import input_options, request_of, say, say_notes, talk_options
+from roofctl.cli.common import answer_of, input_options, request_of, say, say_notes, talk_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,10 +52,8 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
       roofctl plot capture.csv --kernel triad -o triad.svg
       roofctl plot capture.csv --mode multi --level l2 --level hbm --top 10
     """
-    from roofctl.study import study
-
     target = checked_target(output, force=force) if output else None
-    answer = study(request_of(options))
+    answer = answer_of(request_of(options))
     if answer.question:
         raise answer.question
     target = target or checked_target(Path(f"{Path(answer.sources[0]).stem}-roofline.png"), force=force)

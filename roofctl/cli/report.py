@@ -8,7 +8,16 @@ from typing import Any
 
 import click
 
-from roofctl.cli.common import input_options, request_of, say, say_notes, talk_options, terminal_width, use_color
+from roofctl.cli.common import (
+    answer_of,
+    input_options,
+    request_of,
+    say,
+    say_notes,
+    talk_options,
+    terminal_width,
+    use_color,
+)
 
 
 @click.command()
@@ -38,20 +47,22 @@ def report(form: str, names: bool, **options: Any) -> None:
       roofctl report capture.csv --top 20 --format json > report.json
     """
     from roofctl import report as reports
-    from roofctl.study import study
+    from roofctl.names import json_safe, visible
 
-    answer = study(request_of(options))
+    answer = answer_of(request_of(options))
     rows = answer.analysis.rows
     if form == "json":
-        click.echo(json.dumps(reports.document(answer), indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(json_safe(json.dumps(reports.document(answer), indent=2, ensure_ascii=False, allow_nan=False)))
     elif form == "csv":
-        click.echo(reports.to_csv(rows), nl=False)
+        text = reports.to_csv(rows)
+        # CSV has no escapes: a file gets names as they are (click would strip them), a terminal does not.
+        click.echo(visible(text, keep="\n") if sys.stdout.isatty() else text, nl=False, color=True)
     elif form == "md":
-        click.echo(reports.to_markdown(rows), nl=False)
+        click.echo(visible(reports.to_markdown(rows), keep="\n"), nl=False)
     else:
         print_table(answer)
     if names and form in ("table", "md"):
-        click.echo("\n" + reports.full_names(rows), nl=False)
+        click.echo("\n" + visible(reports.full_names(rows), keep="\n"), nl=False)
     say_notes(answer.notes)
     if answer.question:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")

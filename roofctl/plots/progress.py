@@ -10,7 +10,20 @@ from rich.control import Control
 from rich.segment import ControlType
 from rich.text import Text
 
+from roofctl.names import visible
+
 _REFRESH_SECONDS: Final = 0.25
+
+
+_CELLS: Final = 24
+
+
+def bar(name: str, done: int, total: int, seconds: float) -> str:
+    """A progress bar as text: what is read, how far it is, in which time it will be done."""
+    share = min(done / total, 1.0) if total else 1.0
+    filled = round(share * _CELLS)
+    left = f", {seconds / share - seconds:.0f} s left" if share else ""
+    return f"reading {name} {'━' * filled}{'·' * (_CELLS - filled)} {share:4.0%}{left}"
 
 
 class StatusLine:
@@ -31,7 +44,7 @@ class StatusLine:
         if not self._alive or text == self._shown or now - self._at < _REFRESH_SECONDS:
             return
         self.clear()
-        line = Text(text, style="dim", no_wrap=True, overflow="ellipsis")
+        line = Text(visible(text), style="dim", no_wrap=True, overflow="ellipsis")
         line.truncate(self._console.width - 1, overflow="ellipsis")
         self._console.print(line, end="")
         # The next line that the application prints then begins at the left edge.

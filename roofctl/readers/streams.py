@@ -41,15 +41,15 @@ _BOMS: Final = (
 _HALF: Final = 0.4
 """Least share of NUL bytes at even or odd places that makes text UTF-16: its ASCII has one in two."""
 
-Progress = Callable[[int, int], None]
-"""Told how many bytes of the file are read, and how many it has."""
+Progress = Callable[[Path, int, int], None]
+"""Told how many bytes of a file are read, and how many it has."""
 
 _watcher: ContextVar[Progress | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
 def watched(progress: Progress) -> Iterator[None]:
-    """Tell ``progress`` of every block that is read inside; it may come again from 0 for a second pass."""
+    """Tell ``progress`` of every block that is read inside. A file may be read twice, from 0 again."""
     token = _watcher.set(progress)
     try:
         yield
@@ -107,7 +107,7 @@ def _unpacked(path: Path, size: int) -> Iterator[bytes]:
                     hint="if it is one, unpack it yourself and give the unpacked file",
                 )
             if tell:
-                tell(done, total)
+                tell(path, done, total)
             yield chunk
 
 
@@ -155,9 +155,9 @@ def encoding_of(head: bytes) -> str | None:
     if named or b"\0" not in head:
         return named
     even, odd = (head[start::2].count(0) / max(1, len(head[start::2])) for start in (0, 1))
-    if odd >= _HALF and even < odd / 4:
+    if head[1:2] == b"\0" and odd >= _HALF and even < odd / 4:
         return "utf-16-le"
-    return "utf-16-be" if even >= _HALF and odd < even / 4 else None
+    return "utf-16-be" if head[:1] == b"\0" and even >= _HALF and odd < even / 4 else None
 
 
 def _decoded(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -78,8 +79,15 @@ def _refuse_binary(path: Path, data: bytes) -> None:
             f"{path} is compressed; expected text, or text packed with gzip or zstd",
             hint=f"unpack it first: {packed} {path.name}",
         )
-    if b"\x00" in data and streams.encoding_of(data) is None:
+    if b"\x00" not in data or streams.encoding_of(data):
+        return
+    before, bom, _ = data.partition(codecs.BOM_UTF16_LE)
+    if bom and b"\x00" not in before:
         raise InputError(
-            f"{path} is a binary file; expected text",
-            hint="give the profiler's CSV output (ncu --csv --page raw, or nvprof --csv)",
+            f"{path} is UTF-8 text to which UTF-16 was appended (PowerShell's >> does that); expected one encoding",
+            hint="write it in one piece: ncu --log-file FILE, or: … | Out-File -Encoding utf8 FILE",
         )
+    raise InputError(
+        f"{path} is a binary file; expected text",
+        hint="give the profiler's CSV output (ncu --csv --page raw, or nvprof --csv)",
+    )
