@@ -28,9 +28,10 @@ MEASURE: Final = """
 import json, pathlib, resource, sys, time
 path = pathlib.Path(sys.argv[1])
 {prepare}
-start = time.perf_counter()
+start, used = time.perf_counter(), time.process_time()
 {work}
-print(json.dumps([time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+seconds, cpu = time.perf_counter() - start, time.process_time() - used
+print(json.dumps([seconds, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
 ROOFCTL: Final = ("from roofctl.readers import read_file", "read_file(path)")
 PANDAS: Final = (
@@ -45,23 +46,31 @@ PIVOT: Final = (
 NOTHING: Final = ("", "pass")
 
 
-def measured(program: tuple[str, str], path: Path) -> tuple[float, float]:
-    """Seconds that the work took in a fresh process, and its peak in MB."""
+Sample = tuple[float, float, float]
+"""Seconds, seconds of processor time, MB at the peak."""
+
+
+def measured(program: tuple[str, str], path: Path) -> Sample:
+    """What the work took in a fresh process."""
     text = MEASURE.format(prepare=program[0], work=program[1])
     child = subprocess.run([sys.executable, "-c", text, str(path)], check=True, capture_output=True, text=True)  # noqa: S603
-    seconds, peak = json.loads(child.stdout.splitlines()[-1])
-    return seconds, peak
+    seconds, cpu, peak = json.loads(child.stdout.splitlines()[-1])
+    return seconds, cpu, peak
 
 
-def in_turn(programs: dict[str, tuple[str, str]], path: Path, runs: int = RUNS) -> dict[str, tuple[float, float]]:
-    """Median seconds and highest peak above a bare interpreter of each program, run in turn ``runs`` times."""
-    _, bare = measured(NOTHING, path)
-    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
+def in_turn(programs: dict[str, tuple[str, str]], path: Path, runs: int = RUNS) -> dict[str, Sample]:
+    """Median seconds and processor time, highest peak above a bare interpreter; run in turn ``runs`` times."""
+    *_, bare = measured(NOTHING, path)
+    samples: dict[str, list[Sample]] = {name: [] for name in programs}
     for _ in range(runs):
         for name, program in programs.items():
             samples[name].append(measured(program, path))
     return {
-        name: (statistics.median(s for s, _ in found), max(peak for _, peak in found) - bare)
+        name: (
+            statistics.median(seconds for seconds, *_ in found),
+            statistics.median(cpu for _, cpu, _ in found),
+            max(peak for *_, peak in found) - bare,
+        )
         for name, found in samples.items()
     }
 
@@ -69,11 +78,11 @@ def in_turn(programs: dict[str, tuple[str, str]], path: Path, runs: int = RUNS) 
 def compare(title: str, other: tuple[str, str], path: Path, size: int) -> None:
     """Reading by roofctl against reading by pandas."""
     found = in_turn({"pandas": other, "roofctl": ROOFCTL}, path)
-    (theirs, their_peak), (ours, our_peak) = found["pandas"], found["roofctl"]
-    print(
-        f"{title}, {size / 1e6:.0f} MB: roofctl {ours:.2f} s, {our_peak:.0f} MB; pandas {theirs:.2f} s, "
-        f"{their_peak:.0f} MB; {theirs / ours:.1f} times as fast"
-    )
+    print(f"{title}, {size / 1e6:.0f} MB:")
+    for name, (seconds, cpu, peak) in found.items():
+        print(f"  {name}: {seconds:.2f} s, processor {cpu:.2f} s, {peak:.0f} MB")
+    (theirs, their_cpu, _), (ours, our_cpu, _) = found["pandas"], found["roofctl"]
+    print(f"  {theirs / ours:.1f} times as fast; with {their_cpu / our_cpu:.1f} times less processor time", flush=True)
 
 
 def raw(folder: Path) -> None:
@@ -113,18 +122,18 @@ def gigabyte(folder: Path) -> None:
     """A raw page of more than a gigabyte."""
     path = folder / "gigabyte.csv"
     size = write(path, Pages().raw(340_000))
-    seconds, peak = in_turn({"roofctl": ROOFCTL}, path, runs=1)["roofctl"]
+    seconds, _, peak = in_turn({"roofctl": ROOFCTL}, path, runs=1)["roofctl"]
     print(f"raw page, 340,000 launches, {size / 1e6:.0f} MB: {seconds:.2f} s, {peak:.0f} MB")
 
 
 def growth(folder: Path) -> None:
     """Time and memory by size."""
-    print("| launches | MB | seconds | MB of memory |\n|---|---|---|---|")
+    print("| launches | MB | seconds | processor | MB of memory |\n|---|---|---|---|---|")
     for launches in (7_500, 15_000, 30_000, 60_000, 120_000):
         path = folder / "growth.csv"
         size = write(path, Pages().raw(launches))
-        seconds, peak = in_turn({"roofctl": ROOFCTL}, path)["roofctl"]
-        print(f"| {launches:,} | {size / 1e6:.0f} | {seconds:.2f} | {peak:.0f} |", flush=True)
+        seconds, cpu, peak = in_turn({"roofctl": ROOFCTL}, path)["roofctl"]
+        print(f"| {launches:,} | {size / 1e6:.0f} | {seconds:.2f} | {cpu:.2f} | {peak:.0f} |", flush=True)
 
 
 CASES: Final = {case.__name__: case for case in (raw, details, report, gigabyte, growth)}

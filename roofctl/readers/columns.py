@@ -31,22 +31,25 @@ _EXACT: Final = 2**53
 
 
 class Grown:
-    """Arrays that grow: kept in pieces, put together once."""
+    """An array that grows in one piece: thousands of small ones would leave holes where no large one fits."""
 
     def __init__(self, dtype: str) -> None:
-        self._pieces: list[Any] = [np.zeros(0, dtype)]
+        self._room = np.empty(0, dtype)
         self.length = 0
 
     def add(self, piece: Any) -> None:
         """Take ``piece`` behind what there is."""
-        self._pieces.append(piece)
-        self.length += len(piece)
+        end = self.length + len(piece)
+        if end > len(self._room):
+            room = np.empty(max(end, len(self._room) * 5 // 4 + 4096), self._room.dtype)
+            room[: self.length] = self.whole()
+            self._room = room
+        self._room[self.length : end] = piece
+        self.length = end
 
     def whole(self) -> Any:
-        """All pieces as one array."""
-        if len(self._pieces) > 1:
-            self._pieces = [np.concatenate(self._pieces)]
-        return self._pieces[0]
+        """What there is, to be read or changed in place."""
+        return self._room[: self.length]
 
 
 @dataclass
@@ -92,12 +95,13 @@ class Numbers:
             if point and not self._mark:
                 self._decide("point")
             if not self._mark and len(plain.open):
-                self._open.append((plain.decimals, plain.open))
+                column, row = np.divmod(plain.open, starts.shape[1])
+                self._open.append((column, row + self.columns[0].decimals.length))
         for at, row, text in odd:
             column = self.columns[at]
             column.odd.append((column.digits.length + row, text))
         for number, column in enumerate(self.columns):
-            column.digits.add(plain.digits[number].copy())
+            column.digits.add(plain.digits[number])
             column.decimals.add(plain.decimals[number])
 
     def decided(self) -> Mark:
@@ -109,9 +113,11 @@ class Numbers:
     def _decide(self, mark: Mark) -> None:
         self._mark = mark
         if mark == "comma":
-            for decimals, cells in self._open:
-                # What was read as groups has three decimals, and the other way round.
-                decimals.ravel()[cells] = 3 - decimals.ravel()[cells]
+            for columns, rows in self._open:
+                for number in np.unique(columns).tolist():
+                    # What was read as groups has three decimals, and the other way round.
+                    decimals, cells = self.columns[number].decimals.whole(), rows[columns == number]
+                    decimals[cells] = 3 - decimals[cells]
         self._open.clear()
 
     def _evidence(self, odd: Sequence[tuple[int, int, str]], *, sure: bool) -> tuple[bool, bool]:
@@ -157,6 +163,10 @@ def to_array(counter: str, cells: Cells, converter: Converter) -> Any:
     Raises InputError as ``converter`` does, and Irregular for values beyond what a counter can be.
     """
     present = cells.decimals != MISSING
+    if not cells.odd and len(cells.units) == 1 and not (cells.decimals[present]).any() and present.any():
+        unit = converter.unit(counter, Cell("", cells.units[0], int(cells.lines[present.argmax()])))
+        if unit.factor == 1.0 and unit.dimension in _COUNTED:  # As it stands: nearly every counter.
+            return pd.arrays.IntegerArray(cells.digits.copy(), ~present)
     strange = _strange(counter, cells, converter, present)
     whole = np.zeros(len(present), np.int64)
     real = np.zeros(len(present), np.float64)

@@ -257,7 +257,7 @@ class DetailsPage:
             if name not in self._names:
                 return [""] * len(kept)
             place = self._names.index(name)
-            return [self._launches[launch][place] for launch in kept]
+            return [self._launches[launch][place].strip() for launch in kept]
 
         columns = {
             "kernel": column("Kernel Name"),

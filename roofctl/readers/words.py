@@ -54,7 +54,7 @@ class Words:
 class Heads:
     """What stands at the head of rows, from one column to another, as one cell: who launched which kernel how.
 
-    ``fields`` are the texts of the columns ``names`` per distinct head. ``quotes`` counts the quotes inside
+    ``fields`` are the texts of the columns ``names`` per distinct head, blanks at their ends included. ``quotes`` counts the quotes inside
     fields, -1 where they are not doubled. ``counts`` says whether the columns of ``numbered`` are counts.
     """
 
@@ -81,18 +81,17 @@ class Heads:
             pieces = cell.split(mark)
             fields, quotes = [text_of(each) for each in pieces], sum(each.count(b'"') for each in pieces)
             quotes = -1 if any(b'"' in each.replace(b'""', b"") for each in pieces) else quotes
-        fields = [text.strip() for text in fields]
         sound = quotes >= 0 and len(fields) == len(self.names)
         self.fields.append(fields)
         self.quotes.append(quotes if sound else -1)
-        self.counts.append(sound and all(COUNT.fullmatch(fields[place]) for place in self._numbered))
+        self.counts.append(sound and all(COUNT.fullmatch(fields[place].strip()) for place in self._numbered))
 
     def column(self, name: str) -> list[str]:
         """Texts of one column per code; empty where it is not part of the head."""
         if name not in self.names:
             return [""] * len(self.fields)
         place = self.names.index(name)
-        return [fields[place] if place < len(fields) else "" for fields in self.fields]
+        return [fields[place].strip() if place < len(fields) else "" for fields in self.fields]
 
 
 def joined(fields: Sequence[str]) -> bytes:
