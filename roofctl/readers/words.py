@@ -54,8 +54,9 @@ class Words:
 class Heads:
     """What stands at the head of rows, from one column to another, as one cell: who launched which kernel how.
 
-    ``fields`` are the texts of the columns ``names`` per distinct head, blanks at their ends included. ``quotes`` counts the quotes inside
-    fields, -1 where they are not doubled. ``counts`` says whether the columns of ``numbered`` are counts.
+    ``fields`` are the texts of the columns ``names`` per distinct head, blanks at their ends included.
+    ``quotes`` counts the quotes inside fields, -1 where they are not doubled. ``counts`` says whether the
+    columns of ``numbered`` are counts.
     """
 
     def __init__(self, names: Sequence[str], numbered: Sequence[str]) -> None:
