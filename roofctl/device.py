@@ -35,8 +35,8 @@ def describe_device(parts: Sequence[Part]) -> Device:
     names: dict[str, None] = {}
     capabilities: dict[str, None] = {}
     for part in parts:
-        names.update(dict.fromkeys(part.frame["device"].dropna()))
-        capabilities.update(dict.fromkeys(part.frame["compute_capability"].dropna()))
+        names.update(dict.fromkeys(part.frame["device"].dropna().unique()))
+        capabilities.update(dict.fromkeys(part.frame["compute_capability"].dropna().unique()))
     return Device(tuple(names), tuple(capabilities), _attribute(parts, "launch__sm_count"), _max_clock(parts))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import pandas as pd
 
@@ -18,6 +18,8 @@ from roofctl.names import base_name, some
 from roofctl.quantities import catalogue
 
 Group = Literal["kernel", "kernel+grid", "launch"]
+
+_ENDS: Final = ("min", "max", "total")
 
 _FITS: Final = 2.0**62
 """Sums above this leave Int64 for Float64."""
@@ -224,17 +226,18 @@ def _aggregate(part: Evaluated, keys: Sequence[str], notes: list[Note]) -> pd.Da
         within = [key for key in ("capture", "kernel") if key in keys]
         frame = frame.assign(occurrence=frame.groupby(within).cumcount())
     frame = _complete_rows(frame, part, notes)
-    launches = _grouped(frame[["launches"]], frame, keys)["launches"].sum()
+    # Names are compared once; from here on a kernel is a number, in order of appearance.
+    which = frame.groupby(list(keys), sort=False, dropna=False).ngroup()
+    heads = frame.loc[~which.duplicated(), list(keys)]
+    launches = frame["launches"].groupby(which, sort=False).sum()
     columns = {"launches": launches}
-    columns.update({name: _common(frame, keys, name) for name in ("block", "grid") if name not in keys})
-    columns.update(_statistics(frame, part.quantities, keys, launches))
+    columns.update({name: _common(frame[name], which) for name in ("block", "grid") if name not in keys})
+    columns.update(_statistics(frame, part.quantities, which, launches))
+    table = pd.DataFrame(columns)
+    table.index = pd.Index(heads[keys[0]]) if len(keys) == 1 else pd.MultiIndex.from_frame(heads)
     # Empty, not missing: the caveat must come from the part that gives the value.
     caveats = {f"caveat:{name}": part.caveats.get(name, "") for name in part.quantities}
-    return pd.DataFrame(columns).assign(**caveats)
-
-
-def _grouped(columns: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> Any:
-    return columns.groupby([frame[key] for key in keys], sort=False, dropna=False)
+    return table.assign(**caveats)
 
 
 def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> pd.DataFrame:
@@ -266,28 +269,36 @@ def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> p
     return frame[~(lacking & whole)]
 
 
-def _common(frame: pd.DataFrame, keys: Sequence[str], name: str) -> pd.Series:
+def _common(shapes: pd.Series, which: pd.Series) -> pd.Series:
     """The shape that all launches of a kernel share, else missing."""
-    distinct = frame.groupby(list(keys), sort=False)[name].agg(["nunique", "first"])
-    return distinct["first"].where(distinct["nunique"] == 1, None)
+    codes, distinct = pd.factorize(shapes)
+    known = pd.Series(codes, index=shapes.index)
+    ends = known[known >= 0].groupby(which[known >= 0], sort=False).agg(["min", "max"])
+    shared = ends.loc[ends["min"] == ends["max"], "min"]
+    found = pd.Series([distinct[code] for code in shared], index=shared.index, dtype=shapes.dtype)
+    return found.reindex(which.unique())
 
 
 def _statistics(
-    frame: pd.DataFrame, names: Sequence[str], keys: Sequence[str], launches: pd.Series
+    frame: pd.DataFrame, names: Sequence[str], which: pd.Series, launches: pd.Series
 ) -> dict[str, pd.Series]:
     """Mean per launch, total, median, minimum and maximum of each quantity, as the columns of ``Kernels``."""
     if not names:
         return {}
-    values = pd.DataFrame({name: _summable(frame, name) for name in names})
-    totals = pd.DataFrame({name: frame.get(f"{name}_total", values[name] * frame["launches"]) for name in names})
-    lows, highs = (pd.DataFrame({name: _ends(frame, name, end) for name in names}) for end in ("min", "max"))
-    each = _grouped(values, frame, keys)
+    values = pd.DataFrame({name: _summable(frame, name) for name in names}, copy=False)
+    # Launches one by one, as nearly always: totals and ends are the values themselves.
+    single = bool((frame["launches"] == 1).all()) and not any(f"{n}_{end}" in frame for n in names for end in _ENDS)
+    totals = lows = highs = values
+    if not single:
+        totals = pd.DataFrame({name: frame.get(f"{name}_total", values[name] * frame["launches"]) for name in names})
+        lows, highs = (pd.DataFrame({name: _ends(frame, name, end) for name in names}) for end in ("min", "max"))
+    each = values.groupby(which, sort=False)
     rows, counts, firsts, medians = each.size(), each.count(), each.first(), each.median().astype("Float64")
     if frame["is_summary"].any():
         medians = medians.where(launches == 1)
     # A gap in one launch of several is a gap in the sum.
-    sums = _grouped(totals, frame, keys).sum(min_count=1).where(counts.eq(rows, axis=0))
-    least, most = _grouped(lows, frame, keys).min(), _grouped(highs, frame, keys).max()
+    sums = totals.groupby(which, sort=False).sum(min_count=1).where(counts.eq(rows, axis=0))
+    least, most = lows.groupby(which, sort=False).min(), highs.groupby(which, sort=False).max()
     result = {}
     for name in names:
         result[name] = _mean(sums[name], firsts[name], rows, launches)

@@ -17,6 +17,10 @@ _OPERATOR_END: Final = re.compile(
     r"(?:^|[^\w])operator\s*(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[<>!=+\-*/%^&|~]=?|&&|\|\||\+\+|--|,)?$"
 )
 _ELLIPSIS: Final = "…"
+# Characters that steer a terminal, or hide and reorder text: controls (C0 and C1), marks of direction,
+# zero widths, and halves of surrogate pairs, which no stream can encode.
+_STEERING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+
 _CAST: Final = re.compile(
     r"(?<=[<,(\s])\((?:bool|char|(?:signed|unsigned) char|(?:unsigned )?(?:short|int|long|long long))\)(?=-?\d)"
 )
@@ -109,6 +113,23 @@ def matches(kernel: str, keep: str = "", drop: str = "", *, full: bool = False) 
     """Whether a kernel's base name, or its ``full`` one, matches ``keep`` and not ``drop``; empty is no filter."""
     name = kernel if full else base_name(kernel)
     return bool(re.search(keep, name)) and not (drop and re.search(drop, name))
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""``text`` with characters that steer a terminal spelled out (``\x1b``), other than those of ``keep``.
+
+    Kernel names, paths and lines of a profiler come from files that anybody may have written.
+    """
+    return _STEERING.sub(lambda match: match.group() if match.group() in keep else _spelled(match.group()), text)
+
+
+def _spelled(char: str) -> str:
+    return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"  # noqa: PLR2004
+
+
+def json_safe(text: str) -> str:
+    r"""JSON ``text`` with the same characters in JSON's own escapes (``\u001b``), so that it means the same."""
+    return _STEERING.sub(lambda match: match.group() if match.group() == "\n" else f"\\u{ord(match.group()):04x}", text)
 
 
 def some(names: Sequence[str], most: int) -> str:

@@ -58,11 +58,20 @@ SCRIPTS = {Path("doctor/ask.py"), Path("reportfile/child.py")}
 
 # Who may import a heavy or dangerous library; a name is a room, or a module in it.
 OWNERS: dict[str, set[str]] = {
-    "pandas": {"counts", "grouping", "stacks", "device", "analysis/facts", "readers/launches"},
-    "pyarrow": {"readers/launches", "export"},
+    "pandas": {
+        "counts",
+        "grouping",
+        "stacks",
+        "device",
+        "analysis/facts",
+        "readers/launches",
+        "readers/columns",
+        "readers/pages",
+    },
+    "pyarrow": {"readers/streams", "export"},
     "matplotlib": {"plots"},
     "plotly": {"plots"},
-    "numpy": {"plots"},
+    "numpy": {"plots", *(f"readers/{name}" for name in ("cells", "words", "digits", "columns", "columnar", "pages"))},
     "rich": {"plots"},
     "pydantic": {"gpus"},
     "pydantic_core": {"gpus"},

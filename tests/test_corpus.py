@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mutation import both_ways
 
 from roofctl.errors import RoofctlError
 from roofctl.report import document
@@ -222,6 +223,37 @@ def test_b200_pages_hold_time_only() -> None:
     assert set(counts) == {None}
     launches = kernels("b200-raw-flashinfer-fp8.csv", group="launch")
     assert any(r["seconds"] == pytest.approx(12.736e-6) and r["grid"] == "(148, 1, 1)" for r in launches)
+
+
+def test_a_summary_with_api_calls_holds_four_kernels() -> None:
+    rows = kernels("nvprof-titanxp-summary-with-api.csv")
+    assert {r["short_name"]: (r["launches"], round(r["seconds"] * 1e6, 3)) for r in rows} == {
+        "cuda_compute_flux": (6_000, 50.392),
+        "cuda_time_step": (6_000, 14.816),
+        "cuda_compute_step_factor": (2_000, 7.705),
+        "cuda_initialize_variables": (3, 278.198),
+    }
+    flux = next(r for r in rows if r["short_name"] == "cuda_compute_flux")
+    assert (flux["seconds_min"], flux["seconds_max"]) == (pytest.approx(43.49e-6), pytest.approx(1.989134e-3))
+
+
+def test_64_launches_of_b200_are_32_of_each() -> None:
+    assert [r["launches"] for r in kernels("b200-raw-flashinfer-64launches.csv")] == [32, 32]
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("metrics", "hbm_transactions"), ("timing", "seconds"), ("events", "warp_instructions")]
+)
+def test_each_file_of_a_summary_stands_alone_too(name: str, column: str) -> None:
+    rows = kernels(f"giotyp-ncu-a100-persummary-{name}.csv")
+    assert [r["launches"] for r in rows] == [100, 100]
+    assert all(r[column] is not None for r in rows)
+
+
+def test_every_table_reads_the_same_by_the_block() -> None:
+    found = {path.name: both_ways(path) for path in FILES if path.suffix == ".csv"}
+    assert {"same", "irregular"} <= {*found.values()}
+    assert found["b200-raw-flashinfer-64launches.csv"] == found["gene-summit-v100-merged-dram-flops.csv"] == "same"
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,9 @@ def test_text_without_a_table(case: str) -> None:
 
 BINARIES: dict[str, tuple[str, bytes, str, str]] = {
     "binary": ("a.bin", b"\x7fELF\x00\x00", "is a binary file; expected text", "CSV output"),
-    "gzip": ("a.csv.gz", b"\x1f\x8b\x08\x00", "is compressed; expected text", "gunzip a.csv.gz"),
+    "gzip, cut": ("a.csv.gz", b"\x1f\x8b\x08\x00", "is compressed but damaged or cut off", "compress it again"),
+    "zstd, cut": ("a.csv.zst", b"\x28\xb5\x2f\xfd\x00", "is compressed but damaged or cut off", "compress it again"),
+    "xz": ("a.csv.xz", b"\xfd7zXZ\x00\x00", "is compressed; expected text, or text packed with gzip", "unxz a.csv.xz"),
     "zip": ("a.csv", b"PK\x03\x04\x00", "is compressed", "unzip a.csv"),
     "empty": ("a.csv", b"", "is empty", "run it again"),
     "blank": ("a.csv", b" \n\r\n", "is empty", "run it again"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 
-from roofctl.plots.progress import Bar, StatusLine
+from roofctl.plots.progress import Reading, StatusLine
 
 
 class Screen(io.StringIO):
@@ -45,20 +46,38 @@ def test_a_bar_shows_itself_when_it_takes_long(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("roofctl.plots.progress.time.monotonic", lambda: now[0])
     screen = Screen()
-    bar = Bar("reading", screen, color=False)
-    bar.update(1, 1000)
+    bar = Reading(screen, color=False)
+    bar.inputs(1, 1000)
     assert screen.getvalue() == ""
     now[0] += 2
-    bar.update(500, 1000)
-    assert "reading ████████████░░░░░░░░░░░░ 500 of 1,000" in screen.getvalue()
-    bar.update(1000, 1000)
+    bar.inputs(500, 1000)
+    assert "reading ━━━━━━━━━━━━············ 500 of 1,000" in screen.getvalue()
+    bar.bytes(Path("a.csv"), 1, 2)
+    assert "a.csv" not in screen.getvalue()
+    bar.inputs(1000, 1000)
     assert screen.getvalue().endswith("\r\x1b[2K")
+
+
+def test_of_a_single_input_the_bar_shows_bytes(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    now = [100.0]
+    monkeypatch.setattr("roofctl.plots.progress.time.monotonic", lambda: now[0])
+    screen = Screen()
+    bar = Reading(screen, color=False)
+    now[0] += 2
+    bar.bytes(Path("runs/a.csv"), 250, 1000)
+    assert "reading a.csv ━━━━━━··················  25%, 6 s left" in screen.getvalue()
+    now[0] += 2
+    bar.bytes(Path("runs/a.csv"), 0, 0)
+    assert "100%" in screen.getvalue()
 
 
 def test_a_bar_is_nothing_where_there_is_no_terminal(monkeypatch):
     monkeypatch.setattr("roofctl.plots.progress._PATIENCE_SECONDS", -1)
     stream = io.StringIO()
-    bar = Bar("reading", stream)
-    bar.update(1, 2)
-    bar.update(2, 2)
+    bar = Reading(stream)
+    bar.inputs(1, 2)
+    bar.bytes(Path("a.csv"), 1, 2)
+    bar.inputs(2, 2)
     assert stream.getvalue() == ""

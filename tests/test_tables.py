@@ -68,7 +68,7 @@ def test_lines_around_and_between_rows_are_passed_over_and_counted() -> None:
     found = scan(text)
     assert len(found.tables) == 1
     assert len(found.tables[0].rows) == 2 * len(FULL)
-    assert [number for number, _ in found.foreign] == [2, 3, 8, len(text)]
+    assert found.foreign == [2, 3, 8, len(text)]
     assert found.banners == [
         "==PROF== Connected to process 5 (/opt/app)",
         "==WARNING== slow",

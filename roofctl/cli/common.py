@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from roofctl.names import visible
 
 if TYPE_CHECKING:
     from roofctl.counts import Note
@@ -40,7 +43,7 @@ TALK = Talk()
 def say(text: str) -> None:
     """A message for the person: on stderr, silent with -q."""
     if not TALK.quiet:
-        click.echo(text, err=True)
+        click.echo(visible(text, keep="\n\t"), err=True)
 
 
 def say_notes(notes: Sequence[Note]) -> None:
@@ -170,13 +173,6 @@ def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlEr
     )
 
 
-def reading_bar() -> Callable[[int, int], None]:
-    """Shows on a terminal how many of the inputs are read, once that has taken a second."""
-    from roofctl.plots.progress import Bar
-
-    return Bar("reading", sys.stderr, color=use_color(sys.stderr), silent=TALK.quiet).update
-
-
 def request_of(options: dict[str, Any]) -> Request:
     """The study request that ``input_options`` describe."""
     from roofctl.analysis import Selection
@@ -195,7 +191,6 @@ def request_of(options: dict[str, Any]) -> Request:
         model=options["model"],
         precisions=precisions,
         clock=options["clock"],
-        watch=reading_bar(),
         selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
     )
 
@@ -205,3 +200,30 @@ def check_time_options(options: dict[str, Any]) -> None:
     for name, given in (("--precision", options.get("precisions")), ("--spread", options.get("spread"))):
         if given:
             raise click.UsageError(f"{name} belongs to the rooflines of rates, not to times")
+
+
+@contextmanager
+def reading() -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr while files are read inside, if that takes a while and somebody watches.
+
+    Gives what is to be called with the number of inputs read and their number; of a single one the bar shows bytes.
+    """
+    from roofctl.plots.progress import Reading
+    from roofctl.readers.streams import watched
+
+    bar = Reading(sys.stderr, color=use_color(sys.stderr), silent=TALK.quiet)
+    try:
+        with watched(bar.bytes):
+            yield bar.inputs
+    finally:
+        bar.clear()
+
+
+def answer_of(request: Request) -> Study:
+    """The answer to ``request``, with a progress bar where it takes a while."""
+    from dataclasses import replace
+
+    from roofctl.study import study
+
+    with reading() as watch:
+        return study(replace(request, watch=watch))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from roofctl.cli.common import partly_read, reading_bar, say, say_notes, talk_options
+from roofctl.cli.common import partly_read, reading, say, say_notes, talk_options
 
 
 @click.command()
@@ -40,7 +40,8 @@ def export(inputs: tuple[Path, ...], folder: Path, force: bool, mark: Any) -> No
     from roofctl import inputs as sources_of
 
     sources = sources_of.locate(inputs)
-    done = exports.to_parquet(sources, folder, mark, force=force, watch=reading_bar())
+    with reading() as watch:
+        done = exports.to_parquet(sources, folder, mark, force=force, watch=watch)
     say_notes([*sources_of.left_out(done.unread), *done.notes])
     say(f"Wrote {folder}: {done.captures:,} captures, {done.rows:,} rows")
     if done.unread:

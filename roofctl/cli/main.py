@@ -24,6 +24,7 @@ from roofctl.cli.quantities import quantities
 from roofctl.cli.report import report
 from roofctl.cli.verify import verify
 from roofctl.errors import RoofctlError
+from roofctl.names import visible
 
 _INTERRUPTED = 130
 
@@ -68,17 +69,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RoofctlError as error:
         if TALK.debug:
             traceback.print_exc()
-        click.echo(f"error: {error.message}", err=True)
+        click.echo(visible(f"error: {error.message}", keep="\n\t"), err=True)
         if error.hint:
-            click.echo(f"hint: {error.hint}", err=True)
+            click.echo(visible(f"hint: {error.hint}", keep="\n\t"), err=True)
         return error.exit_code
     except OSError as error:
         # What no room could foresee: a full disk, a terminal that went away.
         if TALK.debug:
             traceback.print_exc()
-        click.echo(
-            f"error: {': '.join(str(part) for part in (error.filename, error.strerror or error) if part)}", err=True
-        )
+        said = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
+        click.echo(visible(f"error: {said}", keep="\n\t"), err=True)
         click.echo("hint: free the disk or write elsewhere; --debug shows where it happened", err=True)
         return 1
     except click.ClickException as error:

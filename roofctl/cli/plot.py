@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofctl.cli.common import (
+    answer_of,
     check_read,
     check_time_options,
     input_options,
@@ -82,14 +83,12 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
       roofctl plot capture.csv --walls global,shared
       roofctl plot capture.csv --mode time --model flop
     """
-    from roofctl.study import study
-
     if options["walls"] and (mode or options["model"] == "flop" or options["levels"]):
         raise click.UsageError("--walls is a picture of its own: without --mode, --level and --model flop")
     if mode == "time":
         check_time_options(options)
     target = checked_target(output, force=force) if output else None
-    answer = study(request_of(options))
+    answer = answer_of(request_of(options))
     if answer.question:
         raise answer.question
     kind = "walls" if options["walls"] else "time-roofline" if mode == "time" else "roofline"

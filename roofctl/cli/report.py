@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from roofctl.cli.common import (
+    answer_of,
     check_read,
     check_time_options,
     input_options,
@@ -58,21 +59,23 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
       roofctl report capture.csv --times --model flop
     """
     from roofctl import report as reports
-    from roofctl.study import study
+    from roofctl.names import json_safe, visible
 
     if times:
         check_time_options(options)
-    answer = study(request_of(options))
+    answer = answer_of(request_of(options))
     if times:
         _print_times(answer, form, names=names)
         return
     rows = answer.analysis.rows
     if form == "json":
-        click.echo(json.dumps(reports.document(answer), indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(json_safe(json.dumps(reports.document(answer), indent=2, ensure_ascii=False, allow_nan=False)))
     elif form == "csv":
-        click.echo(reports.to_csv(answer.analysis), nl=False)
+        text = reports.to_csv(answer.analysis)
+        # CSV has no escapes: a file gets names as they are (click would strip them), a terminal does not.
+        click.echo(visible(text, keep="\n") if sys.stdout.isatty() else text, nl=False, color=True)
     elif form == "md":
-        click.echo(reports.to_markdown(answer.analysis), nl=False)
+        click.echo(visible(reports.to_markdown(answer.analysis), keep="\n"), nl=False)
     else:
         print_table(answer)
     if advice and form in ("table", "md"):
@@ -80,7 +83,7 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
         told = reports.advice_markdown(analysis) if form == "md" else reports.advice_text(analysis, terminal_width())
         click.echo(f"\n{told}" if told else "", nl=False)
     if names and form in ("table", "md"):
-        click.echo("\n" + reports.full_names(rows), nl=False)
+        click.echo("\n" + visible(reports.full_names(rows), keep="\n"), nl=False)
     say_notes(answer.notes)
     if answer.question:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Final, TextIO
 
 from rich.console import Console
@@ -10,9 +11,11 @@ from rich.control import Control
 from rich.segment import ControlType
 from rich.text import Text
 
+from roofctl.names import visible
+
 _REFRESH_SECONDS: Final = 0.25
 _PATIENCE_SECONDS: Final = 1.0
-_BAR_CELLS: Final = 24
+_CELLS: Final = 24
 
 
 class StatusLine:
@@ -33,7 +36,7 @@ class StatusLine:
         if not self._alive or text == self._shown or now - self._at < _REFRESH_SECONDS:
             return
         self.clear()
-        line = Text(text, style="dim", no_wrap=True, overflow="ellipsis")
+        line = Text(visible(text), style="dim", no_wrap=True, overflow="ellipsis")
         line.truncate(self._console.width - 1, overflow="ellipsis")
         self._console.print(line, end="")
         # The next line that the application prints then begins at the left edge.
@@ -47,19 +50,42 @@ class StatusLine:
             self._shown = ""
 
 
-class Bar:
-    """How far a work of many steps is, on a line that shows itself when the work takes longer than a second."""
+def cells(done: int, total: int) -> str:
+    """How far a work is, as a bar of text."""
+    filled = round(min(done / total, 1.0) * _CELLS) if total else _CELLS
+    return "━" * filled + "·" * (_CELLS - filled)
 
-    def __init__(self, what: str, stream: TextIO, *, color: bool = True, silent: bool = False) -> None:
-        self._what = what
+
+class Reading:
+    """How far reading is, on a line that shows itself when it takes longer than a second.
+
+    Of several inputs it counts those that are read, of a single one its bytes.
+    """
+
+    def __init__(self, stream: TextIO, *, color: bool = True, silent: bool = False) -> None:
         self._line = StatusLine(stream, color=color, silent=silent)
         self._began = time.monotonic()
+        self._several = False
 
-    def update(self, done: int, of: int) -> None:
-        """Show that ``done`` steps of ``of`` are done; with all done the line goes away."""
+    def inputs(self, done: int, of: int) -> None:
+        """``done`` of ``of`` inputs are read; with all done the line goes away."""
+        self._several = of > 1
         if done >= of:
-            self._line.clear()
-        elif time.monotonic() - self._began > _PATIENCE_SECONDS:
-            cells = _BAR_CELLS * done // of
-            bar = "█" * cells + "░" * (_BAR_CELLS - cells)
-            self._line.update(f"{self._what} {bar} {done:,} of {of:,}")
+            self.clear()
+        elif self._several:
+            self._show(f"{cells(done, of)} {done:,} of {of:,}")
+
+    def bytes(self, path: Path, done: int, total: int) -> None:
+        """``done`` of ``total`` bytes of ``path`` are read."""
+        if not self._several:
+            seconds = time.monotonic() - self._began
+            left = f", {seconds * (total / done - 1):.0f} s left" if 0 < done <= total else ""
+            self._show(f"{path.name} {cells(done, total)} {min(done / total, 1.0) if total else 1.0:4.0%}{left}")
+
+    def clear(self) -> None:
+        """Take the line away."""
+        self._line.clear()
+
+    def _show(self, text: str) -> None:
+        if time.monotonic() - self._began > _PATIENCE_SECONDS:
+            self._line.update(f"reading {text}")

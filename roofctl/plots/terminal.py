@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from roofctl.names import visible
+
 _UNLIMITED = 10_000
 _GAP = 2
 _NAME = 12
@@ -24,7 +26,7 @@ def table(
     ``width`` None means whole lines, as a pipe wants them; else text is folded to fit. Numbers stay whole:
     where they need more than ``width``, lines are longer than it.
     """
-    body = [list(row) for row in rows]
+    body = [[visible(cell) for cell in row] for row in rows]
     least = [_least(title, [row[i] for row in body]) for i, title in enumerate(columns)]
     console = Console(
         width=max(width, sum(least) + _GAP * (len(least) - 1)) if width else _UNLIMITED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from roofctl.counts import Note, Part
@@ -10,10 +10,13 @@ from roofctl.errors import InputError
 from roofctl.names import some
 from roofctl.quantities import catalogue
 from roofctl.readers import databases, diagnose, ncu, ncurep, nvprof
+from roofctl.readers.cells import Irregular
+from roofctl.readers.columnar import Page, read
 from roofctl.readers.launches import Converter, Launch, to_parts
 from roofctl.readers.numbers import Evidence, Mark, decide, gather
+from roofctl.readers.pages import DetailsPage, RawPage
 from roofctl.readers.tables import Scan, Table, scan
-from roofctl.readers.text import read_lines
+from roofctl.readers.text import check_text, read_lines
 
 __all__ = ["read_file", "read_text"]
 
@@ -21,25 +24,56 @@ __all__ = ["read_file", "read_text"]
 def read_file(path: Path, *, mark: Mark | None = None) -> list[Part]:
     """Read one profiler output file into parts, one per table kind and capture found in it.
 
-    ``mark`` states the decimal mark where the file leaves it open. Raises InputError (or
-    CounterAccessError) that says what the file looks like when it holds no usable table.
+    ``mark`` states the decimal mark where the file leaves it open. gzip and zstd are unpacked on the way.
+    Raises InputError (or CounterAccessError) that says what the file looks like when it holds no usable table.
     """
     if ncurep.is_meant(path):
         return ncurep.read_report(path) or ncurep.plain(read_text(ncurep.exported_lines(path), str(path)))
     if databases.is_database(path):
         raise databases.refusal(path)
-    return read_text(read_lines(path), str(path), mark=mark)
+    check_text(path)
+    try:
+        return read_columns(path, mark=mark)
+    except Irregular:
+        return read_text(read_lines(path), str(path), mark=mark)
 
 
-def read_text(lines: Sequence[str], source: str, *, mark: Mark | None = None) -> list[Part]:
+def read_columns(path: Path, *, mark: Mark | None = None, **how: int) -> list[Part]:
+    """As ``read_file`` by the block, for files that are nothing but one raw or details page.
+
+    ``how`` goes to ``columnar.read``. Raises Irregular for any other file.
+    """
+    source = str(path)
+    known = catalogue().counters()
+
+    def page_of(table: Table) -> Page:
+        return (RawPage if table.kind == "ncu_raw" else DetailsPage)(table, known, mark)
+
+    found, page = read(path, page_of, **how)
+    denied = diagnose.permission_error(source, found.banners)
+    if denied:
+        raise denied
+    notes = _scan_notes(found, source)
+    if page.skipped:
+        notes.append(_skipped(source, page.skipped, "rule rows"))
+    names = page.names()
+    if amd := diagnose.amd_counters(source, names):
+        raise amd
+    converter = Converter(source, mark or page.mark(), catalogue())
+    parts = page.parts(converter)
+    notes += _rounded(converter)
+    return [_with_notes(parts[0], notes), *parts[1:]]
+
+
+def read_text(lines: Iterable[str], source: str, *, mark: Mark | None = None) -> list[Part]:
     """As ``read_file``, for lines already read; ``source`` names them in messages."""
     found = scan(lines)
     kinds = [table.kind for table in found.tables]
-    foreign = diagnose.foreign_table(source, kinds) or diagnose.interleaved(source, lines)
+    foreign = diagnose.foreign_table(source, kinds) or diagnose.interleaved(source, found)
     if foreign:
         raise foreign
     if not found.tables:
-        raise diagnose.no_table(source, lines)
+        raise diagnose.no_table(source, found)
     denied = diagnose.permission_error(source, found.banners)
     if denied and not all(kind in ("nvprof_summary", "nvprof_trace") for kind in kinds):
         raise denied
@@ -50,7 +84,7 @@ def read_text(lines: Sequence[str], source: str, *, mark: Mark | None = None) ->
         for batch in [tables] if family != "nvprof" else [[table] for table in tables]:
             parts += _read_batch(batch, source, mark, notes)
     if not parts:
-        raise _nothing_read(source, found, lines, notes)
+        raise _nothing_read(source, found, notes)
     return [_with_notes(parts[0], notes), *parts[1:]]
 
 
@@ -78,14 +112,19 @@ def _read_batch(tables: Sequence[Table], source: str, mark: Mark | None, notes: 
                 "capture; give captures to compare as files of their own"
             )
         )
-    if converter.rounded:
-        notes.append(
-            Note(
-                f"{source}: {converter.rounded} values are in exponent form: a spreadsheet rounded them, "
-                "and lost digits"
-            )
-        )
+    notes += _rounded(converter)
     return parts
+
+
+def _rounded(converter: Converter) -> list[Note]:
+    if not converter.rounded:
+        return []
+    lost = f"{converter.rounded} values are in exponent form: a spreadsheet rounded them, and lost digits"
+    return [Note(f"{converter.source}: {lost}")]
+
+
+def _skipped(source: str, rows: int, what: str) -> Note:
+    return Note(f"{source}: {rows} {what} passed over")
 
 
 def _mark(launches: Sequence[Launch], tables: Sequence[Table], source: str) -> Mark:
@@ -134,7 +173,7 @@ def _read_table(table: Table, source: str, notes: list[Note]) -> list[Launch]:
         skipped = len(table.rows) + len(table.malformed)
         what = "rows that belong to the device, not to a kernel"
     if skipped:
-        notes.append(Note(f"{source}: {skipped} {what} passed over"))
+        notes.append(_skipped(source, skipped, what))
     return launches
 
 
@@ -150,11 +189,11 @@ def _scan_notes(found: Scan, source: str) -> list[Note]:
                     warning=True,
                 )
             )
-    if found.foreign:
-        first = found.foreign[0][0]
+    if found.foreign_lines:
+        first = found.foreign[0]
         notes.append(
             Note(
-                f"{source}: {len(found.foreign)} lines that belong to no table passed over, the first is line {first}",
+                f"{source}: {found.foreign_lines} lines that belong to no table passed over, the first is line {first}",
                 detail=True,
             )
         )
@@ -165,8 +204,8 @@ def _with_notes(part: Part, notes: Sequence[Note]) -> Part:
     return Part(part.frame, part.source, part.names, tuple(notes))
 
 
-def _nothing_read(source: str, found: Scan, lines: Sequence[str], notes: Sequence[Note]) -> Exception:
-    denied = diagnose.permission_error(source, lines)
+def _nothing_read(source: str, found: Scan, notes: Sequence[Note]) -> Exception:
+    denied = diagnose.permission_error(source, found.lines(), denied=found.denied)
     if denied:
         return denied
     rows = sum(len(table.rows) + len(table.malformed) for table in found.tables)

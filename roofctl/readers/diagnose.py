@@ -88,16 +88,17 @@ def error_lines(scan: Scan) -> list[str]:
     return [line for line in scan.banners if line.startswith("==ERROR==")]
 
 
-def permission_error(source: str, lines: Sequence[str]) -> CounterAccessError | None:
+def permission_error(source: str, lines: Sequence[str], *, denied: bool = False) -> CounterAccessError | None:
     """The error for a capture that the driver refused, by the token both profilers print."""
-    if any(messages.PERMISSION_TOKEN in line for line in lines):
+    if denied or any(messages.PERMISSION_TOKEN in line for line in lines):
         return CounterAccessError(messages.permission_denied(source), hint=messages.PERMISSION_HINT)
     return None
 
 
-def no_table(source: str, lines: Sequence[str]) -> RoofctlError:
+def no_table(source: str, found: Scan) -> RoofctlError:
     """The error that says what a file without a table is."""
-    denied = permission_error(source, lines)
+    lines = found.lines()
+    denied = permission_error(source, lines, denied=found.denied)
     if denied:
         return denied
     for pattern, message, hint in _VERDICTS:
@@ -105,7 +106,7 @@ def no_table(source: str, lines: Sequence[str]) -> RoofctlError:
             match = re.search(pattern, line)
             if match:
                 return InputError(f"{source} {message.format(**match.groupdict())}", hint=hint)
-    first = next((line.strip() for line in lines if line.strip()), "")
+    first = next((line.strip() for line in lines), "")
     return InputError(
         f"{source} holds no table of ncu or nvprof; it begins with {first[:60]!r}",
         hint=f'expected a header such as "ID","Process ID",… or "Device","Kernel",…; {_RECAPTURE}',
@@ -138,12 +139,11 @@ def amd_counters(source: str, names: frozenset[str]) -> InputError | None:
     )
 
 
-def interleaved(source: str, lines: Sequence[str]) -> InputError | None:
+def interleaved(source: str, found: Scan) -> InputError | None:
     """The error for several nvprof processes that wrote into one file, or None."""
-    pids = {m.group(1) for line in lines if (m := re.search(r"==(\d+)== NVPROF is profiling process", line))}
-    if len(pids) <= 1:
+    if len(found.nvprof_processes) <= 1:
         return None
     return InputError(
-        f"{source} holds the output of {len(pids)} nvprof processes written over each other",
+        f"{source} holds the output of {len(found.nvprof_processes)} nvprof processes written over each other",
         hint="give each rank its own file: nvprof --log-file out.%p.csv (or %q{OMPI_COMM_WORLD_RANK})",
     )

@@ -111,7 +111,7 @@ class Converter:
         return number
 
     def unit(self, counter: str, cell: Cell) -> Unit:
-        """Unit of ``cell``. Raises InputError when it is none that ``counter`` can have."""
+        """Unit of ``cell``. Raises InputError when it is not one that ``counter`` can have."""
         key = (counter, cell.unit)
         if key not in self._units:
             self._units[key] = self._checked_unit(counter, cell)
@@ -153,14 +153,19 @@ def to_parts(launches: Sequence[Launch], converter: Converter, notes: Sequence[N
 def _split(launches: Sequence[Launch]) -> list[list[Launch]]:
     counters: dict[str, set[str]] = {}
     for launch in launches:
-        kept = counters.setdefault(launch.process, set())
-        kept.update(filter(counts_work, launch.names))
+        counters.setdefault(launch.process, set()).update(launch.names)
+    return [[launch for launch in launches if launch.process in group] for group in captures_of(counters)]
+
+
+def captures_of(counters: Mapping[str, Iterable[str]]) -> list[set[str]]:
+    """Processes put into captures, by the counters that each collected: those that share one belong together."""
     groups: list[tuple[set[str], set[str]]] = []
-    for process, names in counters.items():
+    for process, collected in counters.items():
+        names = set(filter(counts_work, collected))
         shared = [group for group in groups if not names or not group[1] or names & group[1]]
         merged = ({process}.union(*(g[0] for g in shared)), names.union(*(g[1] for g in shared)))
         groups = [group for group in groups if group not in shared] + [merged]
-    return [[launch for launch in launches if launch.process in processes] for processes, _ in groups]
+    return [processes for processes, _ in groups]
 
 
 def _frame(launches: Sequence[Launch], converter: Converter) -> pd.DataFrame:

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from roofctl.messages import PERMISSION_TOKEN
+
 _BANNER: Final = re.compile(r"\s*(?:==(?:[A-Z]+|\d+)==|={8,}(?:\s|$))")
-_COUNT: Final = re.compile(r"\d{1,12}|\d{1,3}(?:[,.]\d{3}){1,3}")
+_NVPROF_PROCESS: Final = re.compile(r"==(\d+)== NVPROF is profiling process")
+_MOST_KEPT: Final = 10_000
+_LONGEST_KEPT: Final = 2_000
+COUNT: Final = re.compile(r"\d{1,12}|\d{1,3}(?:[,.]\d{3}){1,3}")
 _DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")
 _HEADER_WORDS: Final = re.compile(r"Kernel|Invocations|Time\s?\(%\)|Grid X|Avg Size|Counter_Name")
 _DELIMITERS: Final = ",;\t"
@@ -67,11 +72,45 @@ class Table:
 
 @dataclass
 class Scan:
-    """What a file holds: tables, banner lines (``==PROF== …``), and lines that are neither."""
+    """What a file holds: tables, banner lines (``==PROF== …``), and lines that are neither.
+
+    ``outside`` are the first lines outside tables, banners too, in order; of the rest only what
+    decides is kept, so that a log of any length fits. ``denied``: a foreign line says that the driver
+    denied counters.
+    """
 
     tables: list[Table] = field(default_factory=list)
     banners: list[str] = field(default_factory=list)
-    foreign: list[tuple[int, str]] = field(default_factory=list)
+    foreign: list[int] = field(default_factory=list)
+    foreign_lines: int = 0
+    outside: list[str] = field(default_factory=list)
+    nvprof_processes: set[str] = field(default_factory=set)
+    denied: bool = False
+
+    def lines(self) -> list[str]:
+        """Lines outside tables by which a file without a usable table is judged."""
+        return [*self.outside, *self.banners]
+
+    def add_foreign(self, number: int, line: str) -> None:
+        """Count a line that belongs to no table."""
+        self.foreign_lines += 1
+        if len(self.foreign) < _MOST_KEPT:
+            self.foreign.append(number)
+        self._keep(line)
+        if PERMISSION_TOKEN in line:
+            self.denied = True
+
+    def add_banner(self, line: str) -> None:
+        """Keep a line of the profiler's own."""
+        if len(self.banners) < _MOST_KEPT:
+            self.banners.append(line.strip()[:_LONGEST_KEPT])
+        self._keep(line)
+
+    def _keep(self, line: str) -> None:
+        if len(self.outside) < _MOST_KEPT:
+            self.outside.append(line[:_LONGEST_KEPT])
+        if match := _NVPROF_PROCESS.search(line):
+            self.nvprof_processes.add(match.group(1))
 
 
 def classify(header: Sequence[str]) -> str | None:
@@ -86,22 +125,41 @@ def split_fields(line: str, delimiter: str = ",") -> list[str]:
     return next(csv.reader([line.replace("\0", "\ufffd")], delimiter=delimiter), [])
 
 
-def scan(lines: Sequence[str]) -> Scan:
+def scan(lines: Iterable[str]) -> Scan:
     """Sort the lines of a file into tables, banners and foreign lines."""
-    csv.field_size_limit(2**27)
-    result = Scan()
-    table: Table | None = None
+    scanner = Scanner()
     for number, line in enumerate(lines, start=1):
+        scanner.feed(number, line)
+    return scanner.found
+
+
+class Scanner:
+    """Sorts lines one by one; ``table`` is the one that is open."""
+
+    def __init__(self) -> None:
+        csv.field_size_limit(2**27)
+        self.found = Scan()
+        self.table: Table | None = None
+
+    def feed(self, number: int, line: str) -> None:
+        """Take the next line, which is line ``number`` of its file."""
         if not line.strip():
-            continue
+            return
         if _BANNER.match(line):
-            result.banners.append(line.strip())
+            self.found.add_banner(line)
+        elif self._is_ncu() and self._add(number, line):
+            return  # Two counts begin it: no header does, whatever names a row may hold.
         elif opened := _open_table(line, number):
-            table = opened
-            result.tables.append(table)
-        elif table is None or not _add_row(table, number, split_fields(line, table.delimiter)):
-            result.foreign.append((number, line))
-    return result
+            self.table = opened
+            self.found.tables.append(opened)
+        elif self._is_ncu() or not self._add(number, line):
+            self.found.add_foreign(number, line)
+
+    def _is_ncu(self) -> bool:
+        return self.table is not None and self.table.kind.startswith("ncu_")
+
+    def _add(self, number: int, line: str) -> bool:
+        return self.table is not None and _add_row(self.table, number, split_fields(line, self.table.delimiter))
 
 
 def _open_table(line: str, number: int) -> Table | None:
@@ -125,7 +183,7 @@ def _add_row(table: Table, number: int, fields: list[str]) -> bool:
         return False
     while len(fields) > len(table.header) and not fields[-1].strip():
         fields.pop()
-    if not _least_fields(table) <= len(fields) <= len(table.header) or not _counts_launches(table, fields):
+    if not least_fields(table) <= len(fields) <= len(table.header) or not _counts_launches(table, fields):
         table.malformed.append(number)
     else:
         table.rows.append((number, fields))
@@ -147,16 +205,16 @@ def _is_unit_row(table: Table, fields: Sequence[str]) -> bool:
 def _begins_like_row(table: Table, fields: Sequence[str]) -> bool:
     if table.kind.startswith("ncu_"):
         names = ("Process ID", "Invocations") if table.kind == "ncu_summary" else ("ID", "Process ID")
-        return all(_COUNT.fullmatch(table.field(fields, name)) for name in names)
+        return all(COUNT.fullmatch(table.field(fields, name)) for name in names)
     if table.kind in ("nvprof_metrics", "nvprof_events", "nvprof_device"):
-        return _COUNT.fullmatch(table.field(fields, "Invocations")) is not None
+        return COUNT.fullmatch(table.field(fields, "Invocations")) is not None
     if table.kind == "nvprof_summary":
         typed = "Type" in table.header
         return (fields[0] in _NVPROF_TYPES) if typed else _DECIMAL.fullmatch(fields[0].strip()) is not None
     if table.kind == "nvprof_trace":
         return _DECIMAL.fullmatch(table.field(fields, "Start")) is not None
     if table.kind == "nvprof_counts":
-        return _COUNT.fullmatch(table.field(fields, "Correlation_ID")) is not None
+        return COUNT.fullmatch(table.field(fields, "Correlation_ID")) is not None
     return len(fields) == len(table.header)
 
 
@@ -164,10 +222,10 @@ def _counts_launches(table: Table, fields: Sequence[str]) -> bool:
     """Whether a summary's row says how many launches it stands for; other rows stand for one."""
     column = "Calls" if table.kind == "nvprof_summary" else "Invocations"
     text = table.field(fields, column)
-    return column not in table.header or (_COUNT.fullmatch(text) is not None and text.strip("0,.") != "")
+    return column not in table.header or (COUNT.fullmatch(text) is not None and text.strip("0,.") != "")
 
 
-def _least_fields(table: Table) -> int:
+def least_fields(table: Table) -> int:
     """Fields that a row must at least have: those up to the last column that is always read.
 
     Details rows are ragged by design (rule columns follow); a raw row that is short was cut off.

@@ -1,0 +1,152 @@
+"""Large captures: time and memory of reading them, against pandas in the same run.
+
+usage: python benchmarks/large.py [raw|details|report|gigabyte|growth]...
+
+Data is made up (benchmarks/made.py) in a temporary folder, up to 1.1 GB of it. Each measurement is a fresh
+process, three of each in turn, medians; memory is the peak of the process less that of a bare interpreter.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from made import IDENTITY, NARROW, Pages, page, write
+
+from roofctl.quantities import catalogue
+
+LAUNCHES: Final = 60_000
+RUNS: Final = 3
+
+MEASURE: Final = """
+import json, pathlib, resource, sys, time
+path = pathlib.Path(sys.argv[1])
+{prepare}
+start, used = time.perf_counter(), time.process_time()
+{work}
+seconds, cpu = time.perf_counter() - start, time.process_time() - used
+print(json.dumps([seconds, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+"""
+ROOFCTL: Final = ("from roofctl.readers import read_file", "read_file(path)")
+PANDAS: Final = (
+    "import warnings, pandas\nwarnings.simplefilter('ignore')",
+    "frame = pandas.read_csv(path)",
+)
+PIVOT: Final = (
+    PANDAS[0],
+    PANDAS[1]
+    + "\nframe.pivot(index=['ID', 'Process ID', 'Kernel Name'], columns='Metric Name', values='Metric Value')",
+)
+NOTHING: Final = ("", "pass")
+
+
+Sample = tuple[float, float, float]
+"""Seconds, seconds of processor time, MB at the peak."""
+
+
+def measured(program: tuple[str, str], path: Path) -> Sample:
+    """What the work took in a fresh process."""
+    text = MEASURE.format(prepare=program[0], work=program[1])
+    child = subprocess.run([sys.executable, "-c", text, str(path)], check=True, capture_output=True, text=True)  # noqa: S603
+    seconds, cpu, peak = json.loads(child.stdout.splitlines()[-1])
+    return seconds, cpu, peak
+
+
+def in_turn(programs: dict[str, tuple[str, str]], path: Path, runs: int = RUNS) -> dict[str, Sample]:
+    """Median seconds and processor time, highest peak above a bare interpreter; run in turn ``runs`` times."""
+    *_, bare = measured(NOTHING, path)
+    samples: dict[str, list[Sample]] = {name: [] for name in programs}
+    for _ in range(runs):
+        for name, program in programs.items():
+            samples[name].append(measured(program, path))
+    return {
+        name: (
+            statistics.median(seconds for seconds, *_ in found),
+            statistics.median(cpu for _, cpu, _ in found),
+            max(peak for *_, peak in found) - bare,
+        )
+        for name, found in samples.items()
+    }
+
+
+def compare(title: str, other: tuple[str, str], path: Path, size: int) -> None:
+    """Reading by roofctl against reading by pandas."""
+    found = in_turn({"pandas": other, "roofctl": ROOFCTL}, path)
+    print(f"{title}, {size / 1e6:.0f} MB:")
+    for name, (seconds, cpu, peak) in found.items():
+        print(f"  {name}: {seconds:.2f} s, processor {cpu:.2f} s, {peak:.0f} MB")
+    (theirs, their_cpu, _), (ours, our_cpu, _) = found["pandas"], found["roofctl"]
+    print(f"  {theirs / ours:.1f} times as fast; with {their_cpu / our_cpu:.1f} times less processor time", flush=True)
+
+
+def raw(folder: Path) -> None:
+    """60,000 launches of 445 columns."""
+    path = folder / "raw.csv"
+    size = write(path, Pages().raw(LAUNCHES))
+    compare(f"raw page, {LAUNCHES:,} launches x 445 columns", PANDAS, path, size)
+
+
+def details(folder: Path) -> None:
+    """The counters of those launches that roofctl knows, as a row each."""
+    known = catalogue().counters()
+    counters = tuple(name for name in page()[0][IDENTITY:] if name in known)
+    path = folder / "details.csv"
+    size = write(path, Pages(counters).details(LAUNCHES))
+    compare(f"details page, {LAUNCHES:,} launches x {len(counters)} counters, pivoted", PIVOT, path, size)
+
+
+def report(folder: Path) -> None:
+    """``report --top 20`` on a million launches, against reading alone: whole processes, imports and all."""
+    path = folder / "million.csv"
+    size = write(path, Pages(NARROW).raw(1_000_000))
+    command = "import subprocess, sys\n"
+    alone = "subprocess.run([sys.executable, '-c', 'import pathlib, sys; from roofctl.readers import read_file; "
+    alone += "read_file(pathlib.Path(sys.argv[1]))', str(path)], check=True)"
+    whole = "subprocess.run([sys.executable, '-m', 'roofctl', 'report', '--top', '20', str(path)], check=True, "
+    whole += "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)"
+    found = in_turn({"read": (command, alone), "report": (command, whole)}, path)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(
+        f"report --top 20, 1,000,000 launches, {size / 1e6:.0f} MB: {found['report'][0]:.2f} s; reading alone "
+        f"{found['read'][0]:.2f} s; factor {found['report'][0] / found['read'][0]:.2f}; peak {peak:.0f} MB"
+    )
+
+
+def gigabyte(folder: Path) -> None:
+    """A raw page of more than a gigabyte."""
+    path = folder / "gigabyte.csv"
+    size = write(path, Pages().raw(340_000))
+    seconds, _, peak = in_turn({"roofctl": ROOFCTL}, path, runs=1)["roofctl"]
+    print(f"raw page, 340,000 launches, {size / 1e6:.0f} MB: {seconds:.2f} s, {peak:.0f} MB")
+
+
+def growth(folder: Path) -> None:
+    """Time and memory by size."""
+    print("| launches | MB | seconds | processor | MB of memory |\n|---|---|---|---|---|")
+    for launches in (7_500, 15_000, 30_000, 60_000, 120_000):
+        path = folder / "growth.csv"
+        size = write(path, Pages().raw(launches))
+        seconds, cpu, peak = in_turn({"roofctl": ROOFCTL}, path)["roofctl"]
+        print(f"| {launches:,} | {size / 1e6:.0f} | {seconds:.2f} | {cpu:.2f} | {peak:.0f} |", flush=True)
+
+
+CASES: Final = {case.__name__: case for case in (raw, details, report, gigabyte, growth)}
+
+
+def main() -> int:
+    """Run the cases named on the command line, or all."""
+    chosen = sys.argv[1:] or list(CASES)
+    for name in chosen:
+        with tempfile.TemporaryDirectory(prefix="roofctl-large-") as folder:
+            CASES[name](Path(folder))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""Columns of counters as they grow by the block, and their one conversion to SI numbers.
+
+The same numbers as ``launches.Converter`` gives cell by cell, and the same errors: cells that are not plain,
+and the first of each unit, go through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from roofctl.readers.cells import Irregular
+from roofctl.readers.digits import MISSING, ODD, parse
+from roofctl.readers.launches import LARGEST, Cell, Converter
+from roofctl.readers.numbers import Mark, gather, is_missing
+from roofctl.readers.words import text_of
+from roofctl.units import Unit
+
+_COUNTED: Final = ("count", "bytes", "ratio")
+"""Dimensions whose whole values are integers, as in ``numbers.to_base``."""
+
+_LARGEST_CACHE: Final = 10_000
+
+_EXACT: Final = 2**53
+"""Whole numbers that a float holds exactly."""
+
+
+class Grown:
+    """An array that grows in one piece: thousands of small ones would leave holes where no large one fits."""
+
+    def __init__(self, dtype: str) -> None:
+        self._room = np.empty(0, dtype)
+        self.length = 0
+
+    def add(self, piece: Any) -> None:
+        """Take ``piece`` behind what there is."""
+        end = self.length + len(piece)
+        if end > len(self._room):
+            room = np.empty(max(end, len(self._room) * 5 // 4 + 4096), self._room.dtype)
+            room[: self.length] = self.whole()
+            self._room = room
+        self._room[self.length : end] = piece
+        self.length = end
+
+    def whole(self) -> Any:
+        """What there is, to be read or changed in place."""
+        return self._room[: self.length]
+
+
+@dataclass
+class Column:
+    """Cells of one counter: digits and decimals as ``digits.parse`` gives them, texts of those that are odd."""
+
+    digits: Grown = field(default_factory=lambda: Grown("int64"))
+    decimals: Grown = field(default_factory=lambda: Grown("uint8"))
+    odd: list[tuple[int, str]] = field(default_factory=list)
+
+
+class Numbers:
+    """Columns of cells under one decimal mark, which the cells decide unless it is given.
+
+    While nothing has decided it, what was read stays open: a cell such as 181,600 has the same digits under
+    either mark, and three or no decimals. Raises Irregular where cells contradict each other, or leave it open.
+    """
+
+    def __init__(self, columns: int, mark: Mark | None, *, stripped: bool = False) -> None:
+        self.columns = [Column() for _ in range(columns)]
+        self._given = mark is not None
+        self._mark = mark
+        self._stripped = stripped
+        self._open: list[tuple[Any, Any]] = []
+        self._ambiguous = False
+        self._missing: dict[bytes, bool] = {}
+
+    def add(self, data: bytes, starts: Any, ends: Any) -> None:
+        """Read a block's cells, (columns, rows)."""
+        if not starts.size:
+            return
+        plain = parse(data, starts, ends, self._mark or "point")
+        odd = self._odd(data, starts, ends, plain.decimals)
+        if not self._given:
+            point, comma = self._evidence(odd, sure=plain.sure)
+            if comma and not self._mark:
+                self._decide("comma")
+                plain = parse(data, starts, ends, "comma")
+                odd = self._odd(data, starts, ends, plain.decimals)
+                point, _ = self._evidence(odd, sure=False)
+            if (self._mark == "comma" and point) or (self._mark == "point" and comma):
+                raise Irregular
+            if point and not self._mark:
+                self._decide("point")
+            if not self._mark and len(plain.open):
+                column, row = np.divmod(plain.open, starts.shape[1])
+                self._open.append((column, row + self.columns[0].decimals.length))
+        for at, row, text in odd:
+            column = self.columns[at]
+            column.odd.append((column.digits.length + row, text))
+        for number, column in enumerate(self.columns):
+            column.digits.add(plain.digits[number])
+            column.decimals.add(plain.decimals[number])
+
+    def decided(self) -> Mark:
+        """The mark of all cells. Raises Irregular when they leave it open."""
+        if not self._mark and (self._open or self._ambiguous):
+            raise Irregular
+        return self._mark or "point"
+
+    def _decide(self, mark: Mark) -> None:
+        self._mark = mark
+        if mark == "comma":
+            for columns, rows in self._open:
+                for number in np.unique(columns).tolist():
+                    # What was read as groups has three decimals, and the other way round.
+                    decimals, cells = self.columns[number].decimals.whole(), rows[columns == number]
+                    decimals[cells] = 3 - decimals[cells]
+        self._open.clear()
+
+    def _evidence(self, odd: Sequence[tuple[int, int, str]], *, sure: bool) -> tuple[bool, bool]:
+        """Whether some cell can be read with a point only, and with a comma only."""
+        found = gather(text for _, _, text in odd)
+        self._ambiguous = self._ambiguous or bool(found.ambiguous)
+        mine = self._mark or "point"
+        return bool(found.point) or (sure and mine == "point"), bool(found.comma) or (sure and mine == "comma")
+
+    def _odd(self, data: bytes, starts: Any, ends: Any, decimals: Any) -> list[tuple[int, int, str]]:
+        """Cells that are neither plain nor missing: column, row, text. Marks the missing ones."""
+        found = []
+        for column, row in np.argwhere(decimals == ODD).tolist():
+            cell = data[starts[column, row] : ends[column, row]]
+            missing = self._missing.get(cell)
+            if missing is None:
+                if len(self._missing) > _LARGEST_CACHE:
+                    self._missing.clear()
+                missing = self._missing[cell] = is_missing(text_of(cell))
+            if missing:
+                decimals[column, row] = MISSING
+            else:
+                text = text_of(cell)
+                found.append((column, row, text.strip() if self._stripped else text))
+        return found
+
+
+@dataclass(frozen=True)
+class Cells:
+    """One counter's cells, one per launch, with their lines; ``units`` are texts by the codes ``unit_of``."""
+
+    digits: Any
+    decimals: Any
+    odd: Sequence[tuple[int, str]]
+    lines: Any
+    units: Sequence[str]
+    unit_of: Any = None
+
+
+def to_array(counter: str, cells: Cells, converter: Converter) -> Any:
+    """A nullable column of SI numbers: Int64 while every value is a whole count, else Float64.
+
+    Raises InputError as ``converter`` does, and Irregular for values beyond what a counter can be.
+    """
+    present = cells.decimals != MISSING
+    if not cells.odd and len(cells.units) == 1 and not (cells.decimals[present]).any() and present.any():
+        unit = converter.unit(counter, Cell("", cells.units[0], int(cells.lines[present.argmax()])))
+        if unit.factor == 1.0 and unit.dimension in _COUNTED:  # As it stands: nearly every counter.
+            return pd.arrays.IntegerArray(cells.digits.copy(), ~present)
+    strange = _strange(counter, cells, converter, present)
+    whole = np.zeros(len(present), np.int64)
+    real = np.zeros(len(present), np.float64)
+    counted = np.zeros(len(present), np.bool_)
+    plain = present & (cells.decimals != ODD)
+    for code, text in enumerate(cells.units):
+        rows = np.flatnonzero(plain if cells.unit_of is None else plain & (cells.unit_of == code))
+        if len(rows):
+            unit = converter.unit(counter, Cell("", text, 0))
+            whole[rows], real[rows], counted[rows] = _scaled(cells.digits[rows], cells.decimals[rows], unit)
+    for row, number in strange:
+        counted[row] = isinstance(number, int)
+        whole[row], real[row] = (number, 0.0) if isinstance(number, int) else (0, number)
+    if bool(counted[present].all()):
+        return pd.arrays.IntegerArray(whole, ~present)
+    return pd.arrays.FloatingArray(np.where(counted, whole.astype(np.float64), real), ~present)
+
+
+def _strange(counter: str, cells: Cells, converter: Converter, present: Any) -> list[tuple[int, int | float]]:
+    """Numbers of odd cells; on the way, in order, every cell that may be at fault meets ``converter``."""
+    firsts = []
+    for code in range(len(cells.units)):
+        rows = present if cells.unit_of is None else present & (cells.unit_of == code)
+        firsts += [int(rows.argmax())] if rows.any() else []
+    odd = dict(cells.odd)
+    found = []
+    for row in sorted({*firsts, *odd}):
+        unit = cells.units[0 if cells.unit_of is None else int(cells.unit_of[row])]
+        line = int(cells.lines[row])
+        if row not in odd:
+            converter.unit(counter, Cell("", unit, line))
+            continue
+        number = converter.number(counter, Cell(odd[row], unit, line))
+        if number is not None:
+            found.append((row, number))
+    return found
+
+
+def _scaled(digits: Any, decimals: Any, unit: Unit) -> tuple[Any, Any, Any]:
+    """``digits / 10**decimals`` in SI base units: as integer, as float, and where the integer is meant."""
+    factor = Decimal(repr(unit.factor))
+    power = factor.adjusted()
+    if factor != Decimal(1).scaleb(power):
+        raise Irregular
+    whole = np.zeros(len(digits), np.int64)
+    real = np.zeros(len(digits), np.float64)
+    counted = np.zeros(len(digits), np.bool_)
+    for places in np.flatnonzero(np.bincount(decimals)).tolist():
+        rows = decimals == places
+        # A slice costs nothing, and most columns print all their values alike.
+        rows = slice(None) if bool(rows.all()) else rows
+        values = digits[rows]
+        shift = power - places
+        if shift >= 0:
+            if int(values.max()) > LARGEST // 10**shift:
+                raise Irregular
+            whole[rows], counted[rows] = values * 10**shift, unit.dimension in _COUNTED
+            real[rows] = whole[rows].astype(np.float64)
+        else:
+            quotient, rest = np.divmod(values, 10**-shift)
+            whole[rows], counted[rows] = quotient, (rest == 0) & (unit.dimension in _COUNTED)
+            # One rounding: both are exact, so that this is what Decimal gives.
+            real[rows] = values / 10.0**-shift
+            for row in np.flatnonzero((decimals == places) & (digits >= _EXACT)).tolist():
+                real[row] = float(Decimal(int(digits[row])).scaleb(shift))
+    return whole, real, counted
+
+
+def texts(values: Sequence[str], codes: Any) -> Any:
+    """A column of texts by code, None for empty ones: as pandas makes it of a list of them all."""
+    used = np.flatnonzero(np.bincount(codes, minlength=len(values)))
+    position = np.zeros(max(len(values), 1), np.int64)
+    position[used] = np.arange(len(used))
+    distinct = pd.DataFrame({"text": [values[code] or None for code in used.tolist()]})["text"]
+    return distinct.take(position[codes]).reset_index(drop=True)

@@ -1,0 +1,174 @@
+"""Bytes of an input file as a stream of whole lines: unpacked, as UTF-8, within limits.
+
+Whatever a file claims to be, no more of it is in memory than a block and one line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import itertools
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import IO, Any, Final
+
+from roofctl.errors import InputError
+
+BLOCK_BYTES: Final = 1 << 20
+LONGEST_LINE: Final = 32 << 20
+"""Bytes of a line; the widest raw page (8,000 counters) has lines of half a million."""
+
+BOMB_BYTES: Final = 256 << 20
+BOMB_RATIO: Final = 400
+"""What unpacks to more than ``BOMB_BYTES`` must not be more than this many times its packed size.
+
+Pages of repetitive launches pack 20 to 150 times; gzip ends at 1,032 times, zstd at tens of thousands.
+"""
+
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_SNIFFED: Final = 4096
+_BOMS: Final = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_HALF: Final = 0.4
+"""Least share of NUL bytes at even or odd places that makes text UTF-16: its ASCII has one in two."""
+
+Progress = Callable[[Path, int, int], None]
+"""Told how many bytes of a file are read, and how many it has."""
+
+_watcher: ContextVar[Progress | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(progress: Progress) -> Iterator[None]:
+    """Tell ``progress`` of every block that is read inside. A file may be read twice, from 0 again."""
+    token = _watcher.set(progress)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def blocks(path: Path, size: int = BLOCK_BYTES, before: bytes = b"") -> Iterator[bytes]:
+    """Blocks of about ``size`` bytes of UTF-8, each of whole lines, after the bytes ``before``.
+
+    gzip and zstd are unpacked, UTF-16 and UTF-32 recoded, a byte-order mark is taken away; a last line
+    without an end gets one. Raises InputError for a folder, an unreadable or damaged file, a line beyond
+    ``LONGEST_LINE``, and for what unpacks to many times its size.
+    """
+    rest = b""
+    for chunk in _decoded(_unpacked(path, size)):
+        end = _last_line_end(chunk)
+        if end:
+            # One copy, not three: blocks are most of what a large file costs.
+            yield b"".join((before, rest, memoryview(chunk)[:end]))
+            rest = chunk[end:]
+        else:
+            rest += chunk
+        if len(rest) > LONGEST_LINE:
+            raise InputError(
+                f"{path} holds a line of more than {LONGEST_LINE >> 20} MiB; no profiler prints such a line",
+                hint="this is not a profiler's CSV output, or it is damaged: export or capture again",
+            )
+    if rest:
+        yield b"".join((before, rest, b"\n"))
+
+
+def _last_line_end(data: bytes) -> int:
+    """Where the last whole line of ``data`` ends. Old line ends (CR alone) count where there are no others."""
+    return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
+
+
+def _unpacked(path: Path, size: int) -> Iterator[bytes]:
+    """Chunks of the file's content, unpacked."""
+    with open_file(path) as file:
+        total = os.fstat(file.fileno()).st_size
+        magic = file.read(len(_ZSTD))
+        file.seek(0)
+        packed = magic.startswith(_GZIP) or magic == _ZSTD
+        content = _unpacker(file, magic) if packed else file
+        tell = _watcher.get()
+        produced = 0
+        while chunk := _read(content, size, path, packed=packed):
+            produced += len(chunk)
+            done = file.tell()
+            if packed and produced > BOMB_BYTES and produced > BOMB_RATIO * done:
+                raise InputError(
+                    f"{path} unpacks to more than {BOMB_RATIO} times its size ({produced >> 20} MiB from "
+                    f"{done} bytes so far); no capture does",
+                    hint="if it is one, unpack it yourself and give the unpacked file",
+                )
+            if tell:
+                tell(path, done, total)
+            yield chunk
+
+
+def _unpacker(file: IO[bytes], magic: bytes) -> Any:
+    if magic.startswith(_GZIP):
+        return gzip.GzipFile(fileobj=file)
+    import pyarrow as pa  # noqa: PLC0415 - only for the few who hand over zstd
+
+    return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+
+
+def _read(content: Any, size: int, path: Path, *, packed: bool) -> bytes:
+    try:
+        chunk: bytes = content.read(size)
+    except (EOFError, gzip.BadGzipFile, zlib.error, OSError, ValueError) as error:
+        if packed:
+            raise InputError(
+                f"{path} is compressed but damaged or cut off ({error})",
+                hint="copy or compress it again; a cut capture is not read in part",
+            ) from error
+        raise InputError(f"{path} cannot be read: {error}", hint="check the disk and its permissions") from error
+    return chunk
+
+
+def open_file(path: Path) -> IO[bytes]:
+    """The file, opened for bytes. Raises InputError for a folder, and for what is not there or not readable."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; expected a profiler's output file", hint="name the file inside it")
+    try:
+        return path.open("rb")
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file", hint="check the path") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}", hint="check its permissions") from error
+
+
+def head(path: Path) -> bytes:
+    """The first bytes of the content, unpacked but not decoded; empty for an empty file."""
+    return next(_unpacked(path, _SNIFFED), b"")
+
+
+def encoding_of(head: bytes) -> str | None:
+    """``utf-16`` and the like when ``head`` is such text, with or without a byte-order mark; None for UTF-8."""
+    named = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), None)
+    if named or b"\0" not in head:
+        return named
+    even, odd = (head[start::2].count(0) / max(1, len(head[start::2])) for start in (0, 1))
+    if head[1:2] == b"\0" and odd >= _HALF and even < odd / 4:
+        return "utf-16-le"
+    return "utf-16-be" if head[:1] == b"\0" and even >= _HALF and odd < even / 4 else None
+
+
+def _decoded(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """UTF-8 of ``chunks``, without a byte-order mark. Bytes that are no UTF-8 are left to those who decode cells."""
+    first = next(chunks, b"")
+    encoding = encoding_of(first[:_SNIFFED])
+    if encoding is None:
+        yield first.removeprefix(codecs.BOM_UTF8)
+        yield from chunks
+        return
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    for chunk in itertools.chain((first,), chunks):
+        yield decoder.decode(chunk).encode("utf-8", errors="replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", errors="replace")

@@ -1,0 +1,223 @@
+"""Input that somebody made to do harm, or that came out damaged: one clear sentence, no traceback, no endless work."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutation import mutated, seeds, survive
+from shapes import FULL, LSU, L, ncu_details, ncu_raw
+
+from roofctl.cli.main import cli, main
+from roofctl.errors import InputError
+from roofctl.readers import read_file, streams, text
+
+SEEDS = seeds()
+MANY = ncu_raw([L("k(int)", {**FULL, LSU: 40_000 + i}, id=str(i)) for i in range(300)])
+
+
+def refusal(path: Path) -> InputError:
+    with pytest.raises(InputError) as caught:
+        read_file(path)
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+    return caught.value
+
+
+def packed(folder: Path, name: str, content: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(
+        gzip.compress(content) if name.endswith("gz") else pa.compress(content, codec="zstd", asbytes=True)
+    )
+    return path
+
+
+@settings(max_examples=80, derandomize=True, deadline=None, database=None)
+@given(content=st.sampled_from(SEEDS), seed=st.integers(0, 10**9), times=st.integers(1, 6))
+def test_damaged_copies_of_every_file_of_ours(
+    content: bytes, seed: int, times: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "hostile.csv"
+    path.write_bytes(mutated(content, random.Random(seed), times))  # noqa: S311
+    assert survive(path) in ("read", "refused")
+
+
+def test_the_harness_sees_a_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(MANY)
+
+    def fault(*_: object, **__: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr("mutation.read_file", fault)
+    with pytest.raises(KeyError):
+        survive(path)
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_packed_files_are_read_directly(suffix: str, tmp_path: Path) -> None:
+    (part,) = read_file(packed(tmp_path, f"a.csv.{suffix}", MANY.encode()))
+    assert part.frame[LSU].tolist() == [40_000 + i for i in range(300)]
+
+
+def test_several_members_of_one_packed_file_are_one_text(tmp_path: Path) -> None:
+    half = len(MANY) // 2
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(MANY[:half].encode()) + gzip.compress(MANY[half:].encode()))
+    assert len(read_file(path)[0].frame) == 300
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+@pytest.mark.parametrize("lost", [1, 9, 100, 400])
+def test_a_cut_packed_file_is_refused(suffix: str, lost: int, tmp_path: Path) -> None:
+    path = packed(tmp_path, f"a.csv.{suffix}", MANY.encode())
+    path.write_bytes(path.read_bytes()[:-lost])
+    assert "is compressed but damaged or cut off" in refusal(path).message
+
+
+@pytest.mark.parametrize(("suffix", "head"), [("gz", ""), ("zst", ""), ("zst", MANY)])
+def test_a_bomb_of_lines_is_refused(suffix: str, head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "BOMB_BYTES", 256 << 10)
+    bomb = head.encode() + b"0\n" * 600_000
+    error = refusal(packed(tmp_path, f"a.csv.{suffix}", bomb))
+    assert "unpacks to more than 400 times its size" in error.message
+
+
+def test_what_packs_well_is_no_bomb_while_it_is_small(tmp_path: Path) -> None:
+    rows = ncu_raw([L("k(int)", FULL, id=str(i)) for i in range(3_000)])
+    path = packed(tmp_path, "a.csv.zst", rows.encode())
+    assert len(rows) > 40 * path.stat().st_size
+    assert len(read_file(path)[0].frame) == 3_000
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.csv.zst"])
+def test_a_line_of_100_mb_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    content = b'"0",' * 25_000_000
+    path.write_bytes(content) if name == "a.csv" else packed(tmp_path, name, content)
+    error = refusal(path)
+    assert "holds a line of more than 32 MiB" in error.message or "times its size" in error.message
+
+
+def test_more_lines_than_can_be_meant_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "MOST_LINES", 1_000)
+    path = tmp_path / "a.log"
+    path.write_text("no table\n" * 2_000)
+    assert "must be read line by line" in refusal(path).message
+
+
+def test_a_long_log_takes_no_memory_to_speak_of(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text('step 17 of many, residual 1.0e-9, "ok"\n' * 300_000)
+    program = (
+        "import resource, sys, pathlib\nfrom roofctl.errors import InputError\nfrom roofctl.readers import read_file\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10\nbefore = peak()\n"
+        "try:\n    read_file(pathlib.Path(sys.argv[1]))\nexcept InputError as error:\n    print(peak() - before)\n"
+    )
+    child = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert int(child.stdout) < 60
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "utf-32"])
+@pytest.mark.parametrize("table", [MANY, ncu_details([L("k(int)")])])
+def test_text_as_powershell_and_others_write_it(encoding: str, table: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(table.replace("k(int)", "kärnel(int)").replace("\n", "\r\n").encode(encoding))
+    (part,) = read_file(path)
+    assert set(part.frame["kernel"]) == {"kärnel(int)"}
+
+
+def test_a_file_of_two_encodings_is_read_as_far_as_it_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("caf\xe9 ø\n".encode("latin-1") + MANY.replace("k(int)", "k\u2122(int)").encode())
+    assert set(read_file(path)[0].frame["kernel"]) == {"k\u2122(int)"}
+
+
+def test_utf16_behind_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"hello from the application\n" + MANY.encode("utf-16"))
+    assert "is UTF-8 text to which UTF-16 was appended" in refusal(path).message
+
+
+def test_a_header_that_names_a_counter_twice(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(ncu_raw([L("k(int)", {LSU: 5, "x__y.sum": 7})]).replace("x__y.sum", LSU))
+    assert read_file(path)[0].frame[LSU].tolist() == [7]
+
+
+def test_columns_that_drift_are_told_by_their_lines(tmp_path: Path) -> None:
+    lines = MANY.splitlines()
+    lines[100:110] = [line.rpartition(",")[0] for line in lines[100:110]]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines))
+    (part,) = read_file(path)
+    assert len(part.frame) == 290
+    assert any(
+        "10 rows do not fit the header of line 1" in note.text and "line 101, 102" in note.text for note in part.notes
+    )
+
+
+HOSTILE = "k\x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil\x7f(int)"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    path = tmp_path / "a.csv"
+    path.write_text(ncu_raw([L(HOSTILE), L("calm(int)", id="1")]), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--names"], ["--format", "md", "--names"], ["--kernel", "nothing"], ["-v"]])
+def test_no_control_character_of_a_name_reaches_a_terminal(
+    hostile: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["report", str(hostile), *options])
+    shown = "".join(capsys.readouterr())
+    assert "calm" in shown
+    assert not {*shown} & {*"\x1b\x07\x9b\u202e\x7f"}
+    assert "\\x1b[2J" in shown
+
+
+def test_json_keeps_the_whole_name_in_its_own_escapes(hostile: Path) -> None:
+    answer = CliRunner().invoke(cli, ["report", str(hostile), "--format", "json"])
+    assert not {*answer.stdout} & {*"\x1b\x07\x9b\u202e\x7f"}
+    assert HOSTILE in [row["kernel"] for row in json.loads(answer.stdout)["kernels"]]
+
+
+def test_csv_keeps_the_whole_name(hostile: Path) -> None:
+    answer = CliRunner().invoke(cli, ["report", str(hostile), "--format", "csv"])
+    assert HOSTILE in answer.stdout
+
+
+def test_the_message_about_a_path_does_not_steer_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(tmp_path / "\x1b[31mno.csv")]) == 2
+    assert "\\x1b[31mno.csv: no such file" in capsys.readouterr().err
+
+
+def test_a_large_file_takes_no_more_than_its_share_of_memory(tmp_path: Path) -> None:
+    """By the block: 60 MB of a raw page must not need 60 MB more than a small one."""
+    rows = ncu_raw(
+        [L("k(int)", FULL, id=str(i)) for i in range(2)], extra={f"x__{i}.sum": "1,234,567" for i in range(400)}
+    )
+    header, units, row, *_ = rows.splitlines()
+    path = tmp_path / "a.csv"
+    with path.open("w") as file:
+        file.write(f"{header}\n{units}\n")
+        file.writelines(row.replace('"0"', f'"{number}"', 1) + "\n" for number in range(12_000))
+    assert path.stat().st_size > 50e6
+    program = (
+        "import resource, sys, pathlib\nfrom roofctl.readers import read_file\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10\nbefore = peak()\n"
+        "read_file(pathlib.Path(sys.argv[1]))\nprint(peak() - before)\n"
+    )
+    child = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert int(child.stdout) < 60
