@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
 from typing import Final, Literal
 
 from roofctl.counts import Note
-from roofctl.device import Device, captured_clock, median_clock_hz
+from roofctl.device import AS_CAPTURED, Device, captured_clock, median_clock_hz
 from roofctl.errors import InputError
 from roofctl.gpus import GpuProfile
 from roofctl.grouping import Kernels
@@ -28,13 +29,17 @@ _SLOWEST: Final = 0.5
 class Clocks:
     """Clocks that ceilings are scaled to, per domain; None leaves a ceiling at its own.
 
-    ``captured`` is the SM clock of the capture, whichever was chosen.
+    ``captured`` is the SM clock of the capture, whichever was chosen. ``each`` holds, by the sources of a capture,
+    the clocks of several captures that ran at different ones: each is judged at its own. ``remarks`` belong on
+    a picture, where fractions look other than they are.
     """
 
     sm: Clock | None = None
     l2: Clock | None = None
     memory: Clock | None = None
     captured: Clock | None = None
+    each: Mapping[tuple[str, ...], Clock] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 def choose_clocks(
@@ -45,14 +50,30 @@ def choose_clocks(
     Raises InputError for a captured clock that the capture does not hold, a base clock that nobody knows,
     and a clock that is not positive.
     """
+    each = _each(captures, device)
+    if each and choice in (None, "captured"):
+        hz = sorted(clock.hz for clock in each.values())
+        middle = Clock(median(hz), "sm", f"median of captures at {prefixed(hz[0], 'Hz')} to {prefixed(hz[-1], 'Hz')}")
+        said = "the captures ran at different SM clocks: each is judged at its own, ceilings are drawn at the median"
+        return Clocks(middle, _l2(captures, profile), _memory(captures, profile), middle, each), [Note(said)]
+    remarks: tuple[str, ...] = ()
     captured, remark = captured_clock(captures, device.max_sm_clock_hz)
     notes = [remark] if remark else []
     sm = _chosen(choice, captured, profile)
     if sm and captured and abs(sm.hz / captured.hz - 1) > _APART:
-        notes.append(Note(_mismatch(sm, captured), warning=True))
-    if captured is None and sm is not None:
-        notes.append(Note("the capture does not say at which SM clock it ran: fractions may be off by its distance"))
-    return Clocks(sm, _l2(captures, profile), _memory(captures, profile), captured), notes
+        remarks = (_mismatch(sm, captured),)
+        notes += [Note(f"{remark}; --clock captured takes it out", warning=True) for remark in remarks]
+    if captured is None and profile is not None:
+        notes.append(Note("the input does not say at which SM clock it ran: fractions may be off by its distance"))
+    return Clocks(sm, _l2(captures, profile), _memory(captures, profile), captured, remarks=remarks), notes
+
+
+def _each(captures: Sequence[Kernels], device: Device) -> dict[tuple[str, ...], Clock]:
+    """Clocks of several captures, where they are apart; empty otherwise."""
+    found = {c.sources: captured_clock([c], device.max_sm_clock_hz)[0] for c in captures}
+    known = {sources: clock for sources, clock in found.items() if clock and clock.origin == AS_CAPTURED}
+    rates = [clock.hz for clock in known.values()]
+    return known if len(rates) > 1 and max(rates) / min(rates) - 1 > _APART else {}
 
 
 def _chosen(choice: ClockChoice | None, captured: Clock | None, profile: GpuProfile | None) -> Clock | None:
@@ -83,8 +104,7 @@ def _mismatch(sm: Clock, captured: Clock) -> str:
     way = "lower" if captured.hz < sm.hz else "higher"
     return (
         f"ceilings are at {prefixed(sm.hz, 'Hz')} ({sm.origin}), the kernels ran at {prefixed(captured.hz, 'Hz')}: "
-        f"fractions of compute, issue, L1 and shared roofs look {share:.0%} {way} for that alone; "
-        "--clock captured takes it out"
+        f"fractions of compute, issue, L1 and shared roofs look {share:.0%} {way} for that alone"
     )
 
 

@@ -16,6 +16,9 @@ from roofctl.roofline import Clock
 LONG_LAUNCH_SECONDS: Final = 40e-6
 """Clocks derived from shorter launches are unreliable: 1.76-2.03 GHz seen at a constant 1.98 GHz (H200)."""
 
+AS_CAPTURED: Final = "as captured"
+"""Origin of a clock that the capture itself gives."""
+
 _CLOCK_SPREAD: Final = 0.05
 """Clocks of long launches that differ by more than this are worth a warning."""
 
@@ -77,7 +80,7 @@ def captured_clock(captures: Sequence[Kernels], max_hz: float | None) -> tuple[C
             if spread > _CLOCK_SPREAD
             else None
         )
-        return Clock(min(hz, max_hz) if max_hz else hz, "sm", "as captured"), note
+        return Clock(min(hz, max_hz) if max_hz else hz, "sm", AS_CAPTURED), note
     if short and max_hz:
         text = (
             "every launch is shorter than 40 µs, too short to derive the SM clock: ceilings are at the device's maximum"

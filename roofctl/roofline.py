@@ -234,9 +234,11 @@ class KernelPoints:
     """A kernel with its points of one type of work, ready to draw or to list.
 
     All points share one height. ``missing`` gives, per level without a point, the reason.
-    ``issued_per_second`` is the rate of issued warp instructions (the predication line).
+    ``issued_per_second`` is the rate of issued warp instructions (the predication line), ``threads_per_second``
+    that of thread instructions / 32; one of them is the height of the points.
     ``note`` is shown with the kernel's name where several captures are drawn together.
     ``rates`` is the spread of the height over launches, or None with the reason in ``no_spread``.
+    ``number`` tells kernels apart that share a name: types of operation of one kernel have the same.
     """
 
     kernel: str
@@ -246,11 +248,13 @@ class KernelPoints:
     time_share: float | None = None
     launches: int = 1
     issued_per_second: float | None = None
+    threads_per_second: float | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     work: str = ISSUE
     rates: Spread | None = None
     no_spread: str = ""
+    number: int = 0
 
     def point(self, level: str) -> Point | None:
         """The kernel's point at ``level``, or None."""

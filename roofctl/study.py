@@ -63,6 +63,8 @@ class Request:
 class Study:
     """The answer: rows and points, the rooflines (the one that judges first), and everything worth saying.
 
+    ``general`` are those of the notes that hold for any view of the input, not for one model alone.
+
     ``profile`` and ``rooflines`` are empty when the GPU is not known; ``question`` then says
     what to answer. ``clock`` is the SM clock of the ceilings that scale with it, None when it is each ceiling's own;
     ``clocks`` are those that the capture held.
@@ -81,6 +83,7 @@ class Study:
     clocks: Clocks = field(default_factory=Clocks)
     found: Found | None = None
     chip: Chip | None = None
+    general: tuple[Note, ...] = ()
     unread: tuple[RoofctlError, ...] = ()
 
 
@@ -105,7 +108,7 @@ def study(request: Request) -> Study:
     if found:
         chosen, said = _rooflines(found, request, clocks)
         rooflines = tuple(pair.of(request.model) for pair in chosen)
-        machine = _machine(found, chosen[0])
+        machine = _machine(found, chosen[0], clocks)
         notes += said
     elif request.ceilings or request.clock:
         raise question or InputError("the GPU is not known", hint="name it with --profile")
@@ -124,6 +127,7 @@ def study(request: Request) -> Study:
         rooflines=rooflines,
         clock=clocks.sm,
         notes=(*notes, *analysis.notes),
+        general=(*notes, *analysis.capture_notes),
         question=question,
         clocks=clocks,
         found=found,
@@ -145,7 +149,8 @@ def timings_of(answer: Study) -> tuple[tuple[Timing, ...], list[Note]]:
         notes.append(Note(f"no bound by launches: the time of a launch was not measured on this GPU; {MEASURE_LAUNCH}"))
     if len(answer.rooflines) > 1:
         notes.append(Note("times are by the measured ceilings"))
-    return timings(answer.analysis.facts, answer.rooflines[0], answer.chip, launch), notes
+    facts, each = answer.analysis.facts, answer.clocks.each
+    return timings(facts, answer.rooflines[0], answer.chip, launch, each), notes
 
 
 def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError | None, list[Note]]:
@@ -238,7 +243,9 @@ def _rooflines(found: Found, request: Request, clocks: Clocks) -> tuple[list[_Pa
     """Rooflines in the order in which they are used: measured ones judge where they exist and are wanted."""
     choice, profile = request.ceilings, found.profile
     plain = theoretical_roofline(profile, clocks.sm)
-    theoretical = _Pair(_at(plain, clocks), _at_each(flop_roofline(profile, plain, None, clocks.sm), clocks))
+    plain = _at(plain, clocks)
+    # Made at its clock already: vendors state tensor peaks at a boost clock of their own.
+    theoretical = _Pair(plain, flop_roofline(profile, plain, None, clocks.sm))
     if choice == "theoretical":
         return [theoretical], []
     measured = find_measured(found)
@@ -257,9 +264,9 @@ def _rooflines(found: Found, request: Request, clocks: Clocks) -> tuple[list[_Pa
     return ([real, theoretical] if choice == "both" else [real]), [note]
 
 
-def _machine(found: Found, judge: _Pair) -> Machine:
-    measured = find_measured(found)
-    return Machine(judge.instruction, judge.flop, launch_seconds(measured), found.profile.sm_count.value)
+def _machine(found: Found, judge: _Pair, clocks: Clocks) -> Machine:
+    launch = launch_seconds(find_measured(found))
+    return Machine(judge.instruction, judge.flop, launch, found.profile.sm_count.value, clocks.each)
 
 
 def _at_each(roofline: Roofline | None, clocks: Clocks) -> Roofline | None:

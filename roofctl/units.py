@@ -143,6 +143,12 @@ def _rounded(value: float, digits: int = 4) -> float:
     return float(f"{value:.{digits - 1}e}")
 
 
+def percent(fraction: float) -> str:
+    """A share for a sentence: 92%, and <1% for what is less."""
+    least = 0.01
+    return "<1%" if 0 < fraction < least else f"{fraction:.0%}"
+
+
 def duration(seconds: float) -> str:
     """A time for people: 181.6 µs, 4.01 ms."""
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):

@@ -50,9 +50,9 @@ CASES: dict[str, dict[str, Any]] = {
     "l1_bound": L1,
     "arithmetic_bound": {"of_flop_peak": {"fp64": 0.9}},
     "issue_bound": ISSUE,
-    "latency_bound": LATENCY,
     "launch_bound": {"seconds": 3e-6, "launch_seconds": 2.3e-6},
     "too_small": SMALL,
+    "latency_bound": LATENCY,
     "tail": {"waves_per_sm": 2.1},
     "uncoalesced_loads": of("load", SCATTERED),
     "uncoalesced_stores": of("store", SCATTERED),
@@ -345,8 +345,8 @@ def test_half_precision_work_is_no_moved_constant(facts: dict[str, int]) -> None
         ({"bound": "compute", "gips": 900.0, "attainable_gips": 1000.0}, "bound by instruction issue: 90% of its roof, 1.11 times faster at the roof"),
         ({"bound": "memory", "bound_level": "l2", "of_roof": 0.25}, "L2 would bind first, but only 25% of its roof is reached: 4 times faster at the roof"),
         ({"bound": "memory", "bound_level": "l1", "of_roof": 1.02}, "bound by L1: 102% of its roof, nothing is left there"),
-        ({"bound": "memory", "bound_level": "l1", "of_roof": 0.52, "of_flop_peak": {"fp64_tc": 0.93}}, "bound by FP64 tensor arithmetic: 93% of its peak, 1.08 times faster at the peak"),
-        ({"bound": None, "of_flop_peak": {"bf16_tc": 0.8, "fp32": 0.01}}, "bound by BF16 tensor arithmetic: 80% of its peak, 1.25 times faster at the peak"),
+        ({"bound": "memory", "bound_level": "l1", "of_roof": 0.52, "of_flop_peak": {"fp64_tc": 0.93}}, "bound by FP64 tensor arithmetic, which the instruction model does not see: 93% of its peak, 1.08 times faster at the peak"),
+        ({"bound": None, "of_flop_peak": {"bf16_tc": 0.8, "fp32": 0.01}}, "bound by BF16 tensor arithmetic, which the instruction model does not see: 80% of its peak, 1.25 times faster at the peak"),
         ({"seconds": 1e-3, "gips": 5.0, "peak_gips": 9.0, "l2_of_roof": 0.4, "hbm_of_roof": 0.1}, "unknown: L1 could bind, and was not counted"),
         ({}, "unknown: no time was captured"),
         ({"seconds": 1e-3}, "unknown: instructions were not counted"),
@@ -356,3 +356,23 @@ def test_half_precision_work_is_no_moved_constant(facts: dict[str, int]) -> None
 )  # fmt: skip
 def test_verdict(facts: dict[str, Any], words: str) -> None:
     assert verdict(facts) == words
+
+
+# Small launches ------------------------------------------------------------------------------------------------------
+
+
+def test_waves_that_are_rounded_to_nothing_are_too_few() -> None:
+    (found,) = advise({"waves_per_sm": 0.0, "seconds": 2e-6})
+    assert found.kind == "too_small"
+    assert "under 0.005 waves: the blocks fill <1% of the places" in found.text
+
+
+def test_a_small_launch_is_not_called_latency_bound_besides() -> None:
+    assert kinds({**LATENCY, "launch_seconds": 2.3e-6, "seconds": 3e-6}) == ["launch_bound"]
+
+
+def test_a_guess_of_integers_holds_latency_back_but_is_no_figure() -> None:
+    facts = {**LATENCY, "integer_instructions": None, "issued_gips": 200.0, "peak_gips": 1000.0}
+    (found,) = [finding for finding in advise(facts) if finding.kind == "latency_bound"]
+    assert found.figures["highest_fraction"] == 0.2
+    assert "latency_bound" not in kinds({**facts, "issued_gips": 400.0})

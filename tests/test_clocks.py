@@ -69,6 +69,8 @@ def test_captured_needs_a_capture_that_knows_it(tmp_path: Path) -> None:
 def test_without_a_captured_clock_the_choice_is_said_to_be_a_guess(tmp_path: Path) -> None:
     answer = asked(tmp_path, "boost", **{CLOCK: "n/a"})
     assert any("does not say at which SM clock it ran" in note.text for note in answer.notes)
+    silent = asked(tmp_path, **{CLOCK: "n/a"})
+    assert any("does not say at which SM clock it ran" in note.text for note in silent.notes)
 
 
 def test_an_unknown_base_clock_is_a_question(tmp_path: Path) -> None:
@@ -109,3 +111,28 @@ def test_noise_other_units_and_short_launches_move_no_ceiling(tmp_path: Path, co
         assert (
             found.rooflines[0].bandwidth(level).bytes_per_second == plain.rooflines[0].bandwidth(level).bytes_per_second
         )  # type: ignore[union-attr]
+
+
+def test_captures_of_different_clocks_are_judged_each_at_its_own(tmp_path: Path) -> None:
+    slow, fast = {**FULL, **H200}, {**FULL, **H200, CLOCK: 1_900_000_000}
+    paths = write(tmp_path, slow=ncu_raw([L("k(int)", slow)]), fast=ncu_raw([L("k(int)", fast)]))
+    both = study(Request(inputs=tuple(paths), ceilings="theoretical"))
+    assert both.clock is not None
+    assert both.clock.hz == 1.7e9
+    assert both.clock.origin == "median of captures at 1.500 GHz to 1.900 GHz"
+    assert any("each is judged at its own" in note.text for note in both.notes)
+    alone = [study(Request(inputs=(path,), ceilings="theoretical")).analysis.rows[0] for path in paths]
+    by_source = {Path(row["source"]).name: row for row in both.analysis.rows}
+    for path, row in zip(paths, alone, strict=True):
+        assert by_source[path.name]["issued_of_peak"] == pytest.approx(row["issued_of_peak"])
+        assert by_source[path.name]["l1_of_roof"] == pytest.approx(row["l1_of_roof"])
+    chosen = study(Request(inputs=tuple(paths), ceilings="theoretical", clock="boost"))
+    assert chosen.clock is not None
+    assert chosen.clock.hz == 1.98e9
+
+
+def test_a_picture_at_another_clock_says_what_that_costs(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, a=ncu_raw([L("k(int)", {**FULL, **H200})]))
+    target = tmp_path / "a.svg"
+    assert main(["plot", str(path), "--clock", "boost", "-o", str(target)]) == 0
+    assert "ceilings are at 1.980 GHz (boost), the kernels ran at 1.500 GHz" in target.read_text(encoding="utf-8")

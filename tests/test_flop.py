@@ -97,7 +97,7 @@ def test_weights(operations: dict[str, int], work: str, flops: int) -> None:
 
 
 def test_half_precision_is_marked_as_an_upper_bound() -> None:
-    analysis = analysed(counters(hadd=1_000, hfma=10_000))
+    analysis = analysed(counters(hadd=1_000, hfma=1_000_000))
     assert {point.caveat for point in analysis.kernels[0].points} == {"upper bound of the operations"}
     assert "packed pairs" in str(analysis.rows[0]["flops_caveat"])
 
@@ -122,8 +122,9 @@ def test_an_integer_kernel_is_listed_and_sent_to_the_instruction_model() -> None
     assert (row["precision"], row["flops"], row["integer_instructions"]) == (None, None, 5_000_000)
     kernel = found.kernels[found.rows.index(row)]
     assert kernel.points == ()
-    assert set(kernel.missing.values()) == {"no floating-point work; see --model instruction"}
-    assert "only integer and memory work: not on a FLOP roofline; see --model instruction (k0)" in texts(found)
+    assert set(kernel.missing.values()) == {"only integer and memory work; see --model instruction"}
+    assert row["verdict"] == "only integer and memory work; see --model instruction"
+    assert "not on a FLOP roofline: only integer and memory work; see --model instruction (k0)" in texts(found)
 
 
 def test_a_type_of_less_than_a_percent_is_named_and_drawn_on_request() -> None:
@@ -148,6 +149,7 @@ def test_a_chosen_type_that_a_kernel_lacks_is_said() -> None:
     found = analysed(counters(ffma=10), precisions=("bf16_tc",))
     assert works(found) == [None]
     assert "no BF16 tensor operations: none" in texts(found)
+    assert found.rows[0]["verdict"] == "no BF16 tensor operations are known"
 
 
 def test_without_any_count_the_metric_set_is_named() -> None:
@@ -159,10 +161,35 @@ def test_without_any_count_the_metric_set_is_named() -> None:
 def test_a_missing_set_is_named_and_nothing_is_called_integer_only() -> None:
     found = analysed({**FULL, **NONE})
     assert "the metric set tensor is missing (roofctl profile --set tensor)" in texts(found)
-    assert "no floating-point work, and tensor operations were not counted" in texts(found)
+    assert found.rows[0]["verdict"] == "no floating-point work is known: tensor operations were not counted"
     tensor_only = analysed({**FULL, **TENSOR})
     assert "the metric set flop is missing" in texts(tensor_only)
-    assert "no floating-point work is known: not everything was counted" in texts(tensor_only)
+    assert "no floating-point work is known: FP16, FP32, FP64 operations were not counted" in texts(tensor_only)
+
+
+def test_a_type_that_was_not_counted_is_named_and_leaves_the_share_unknown() -> None:
+    lacking = {name: count for name, count in counters(dfma=100).items() if name != SASS.format("ffma")}
+    found = analysed(lacking)
+    assert "no FP32 operations: smsp__sass_thread_inst_executed_op_ffma_pred_on.sum not captured" in texts(found)
+    assert (found.rows[0]["precision"], found.rows[0]["flops_share"]) == ("fp64", None)
+    nothing = analysed({**lacking, SASS.format("dfma"): 0})
+    assert nothing.rows[0]["verdict"] == "no floating-point work is known: FP32 operations were not counted"
+
+
+def test_what_tensor_cores_of_the_chip_do_not_take_is_known_to_be_none() -> None:
+    volta = {**FULL, **NONE, SASS.format("ffma"): 10, "sm__inst_executed_pipe_tensor.sum": 0}
+    found = analysed(volta, chip="gv100")
+    assert found.rows[0]["flops_share"] == 1.0
+    assert "was not" not in texts(found)
+    assert "missing" not in texts(found)
+
+
+def test_half_precision_that_may_be_moved_constants_says_so() -> None:
+    # 200,000 of 3,200,000 thread instructions: too many to be taken for none, but all of the kind that moves constants.
+    found = analysed(counters(hfma=200_000))
+    assert works(found) == ["fp16"]
+    assert {point.caveat for point in found.kernels[0].points} == {"HFMA2, which may only move constants"}
+    assert "also moves constants, may be less or none" in texts(found)
 
 
 def test_a_bulk_copying_kernel_has_no_l1_intensity_and_says_so() -> None:
@@ -209,6 +236,16 @@ def test_at_boost_each_type_has_the_vendor_s_own_clock(clock: Clock | None) -> N
     assert roofline is not None
     assert roofline.peak_of("bf16_tc").per_second == 132 * 4096 * 1.83e9  # type: ignore[union-attr]
     assert roofline.peak_of("fp64_tc").per_second == 132 * 256 * 1.98e9  # type: ignore[union-attr]
+
+
+def test_a_tensor_peak_at_boost_is_the_data_sheet_s_in_a_study(tmp_path: Path) -> None:
+    from roofctl.study import Request, study
+
+    (path,) = write(tmp_path, a=ncu_raw([L("k(int)", {**counters(ffma=1), **H200})]))
+    for clock in ("boost", 1.98e9):
+        answer = study(Request(inputs=(path,), ceilings="theoretical", model="flop", clock=clock))  # type: ignore[arg-type]
+        hz = {"boost": 1.83e9}.get(clock, 1.98e9)  # type: ignore[call-overload]
+        assert answer.rooflines[0].peak_of("bf16_tc").per_second == pytest.approx(132 * 4096 * hz)  # type: ignore[union-attr]
 
 
 def test_a_sustained_peak_does_not_rise_with_the_clock() -> None:
@@ -264,7 +301,7 @@ def test_report_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert ">FP32 " in svg
     assert "BF16" not in svg
     assert main(["plot", path, "--model", "flop", "--precision", "all", "-o", str(tmp_path / "b.svg")]) == 0
-    assert "BF16 tensor" in (tmp_path / "b.svg").read_text(encoding="utf-8")
+    assert "BF16, FP16 tensor" in (tmp_path / "b.svg").read_text(encoding="utf-8")
 
 
 def test_precision_without_the_flop_model_is_a_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -281,3 +318,23 @@ def test_json_holds_a_ridge_per_type(tmp_path: Path, capsys: pytest.CaptureFixtu
     by_level = {entry["level"]: entry for entry in document["ceilings"]}
     fp32 = by_level["fp32"]["flops_per_second"]
     assert by_level["hbm"]["ridge_intensities"]["fp32"] == pytest.approx(fp32 / by_level["hbm"]["bytes_per_second"])
+
+
+def test_launches_of_one_name_are_not_mixed_into_one_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = ({**counters(**ops), **H200} for ops in ({"ffma": 1_000_000}, {"dfma": 1_000_000}))
+    (path,) = write(tmp_path, a=ncu_raw([L("k(int)", first), L("k(int)", second, id="1")]))
+    target = tmp_path / "a.svg"
+    options = ["--model", "flop", "--group", "launch", "--mode", "hierarchical", "-o", str(target)]
+    assert main(["plot", str(path), *options]) == 0
+    assert "note: 2 kernels; drawing the longest" in capsys.readouterr().err
+    svg = target.read_text(encoding="utf-8")
+    assert ("FP32" in svg) != ("FP64" in svg)
+
+
+def test_a_kernel_without_operations_has_a_hint_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", capture(tmp_path, integer=5), "--model", "flop", "-o", str(tmp_path / "a.png")]) == 2
+    err = capsys.readouterr().err
+    assert "there is no point to draw (only integer and memory work; see --model instruction)" in err
+    assert "--model instruction" in err.splitlines()[-1]

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from roofctl.errors import InputError
 from roofctl.plots.figure import KernelStyle, LevelStyle, PlotOptions, hierarchical, multi, save
-from roofctl.roofline import Bandwidth, KernelPoints, Peak, Point, Roofline, Spread
+from roofctl.roofline import Bandwidth, Clock, KernelPoints, Peak, Point, Roofline, Spread
 
 PEAK = 1.04544e12
 BANDWIDTHS = {"l1": 3.345408e13, "l2": 1.0281e13, "hbm": 4.814304e12}
@@ -632,3 +632,19 @@ def test_a_kernel_without_a_range_says_why():
     figure = hierarchical([h200()], [kernel(no_spread="one launch")], replace(HBM_ONLY, spread=True))
     assert not bars(figure)
     assert "no spread for triad: one launch" in texts(figure, "footnote")
+
+
+def test_points_of_issued_instructions_have_the_thread_line_below():
+    rate = 16_252_928 / 181.6e-6
+    figure = hierarchical([h200()], [kernel(issued_per_second=rate, threads_per_second=rate / 4)])
+    (line,) = lines(figure, "issued")
+    assert line.get_ydata().tolist() == pytest.approx([rate / 4e9] * 2)
+    assert "thread instructions / 32 (75 % lost)" in legend_texts(figure)
+
+
+def test_peaks_of_a_held_down_clock_are_said():
+    peak = Peak(863e12, "measured", Clock(1.6e9, "sm"), work="bf16_tc", power_limited=True)
+    figure = multi([replace(flop_h200(), peak=peak, others=())], [operations("bf16_tc", 300.0, 700e12)], HBM_ONLY)
+    assert texts(figure, "footnote") == [
+        "BF16 tensor: sustained, measured at 1.60 GHz, where the power limit held the clock"
+    ]

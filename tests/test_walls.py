@@ -14,7 +14,7 @@ from roofctl.cli.main import main
 from roofctl.counts import Note, evaluate
 from roofctl.errors import InputError
 from roofctl.grouping import group_captures
-from roofctl.plots.style import PlotOptions
+from roofctl.plots.style import KernelStyle, PlotOptions
 from roofctl.plots.walls import walls
 from roofctl.roofline import GLOBAL_WALLS, SHARED_WALLS, Bandwidth, KernelPoints, Peak, Point, Roofline
 
@@ -66,8 +66,14 @@ def test_an_intensity_above_the_possible_is_flagged_and_not_drawn() -> None:
     points, notes = found({PLAIN_SHARED.format("ld"): 4_000, EXACT.format("ld"): 3_000})
     assert "shared load" not in points
     (warning,) = [note.text for note in notes if note.warning]
-    assert "1.33 shared load instructions per transaction, above the possible 1" in warning
-    assert any("predicated off" in note.text for note in notes if not note.warning) or "access nothing" in warning
+    assert "shared load: not drawn: 1.33 instructions per transaction, above the possible 1" in warning
+    assert "warps whose lanes were all predicated off" in warning
+
+
+def test_no_other_cause_is_named_than_the_one_that_can_be() -> None:
+    _, notes = found({SHARED.format("ld"): 4_000, EXACT.format("ld"): 3_000})
+    (warning,) = [note.text for note in notes if note.warning]
+    assert warning.endswith("above the possible 1: the counters do not belong together (k)")
 
 
 def test_hardware_wavefronts_make_the_point_hollow() -> None:
@@ -79,14 +85,26 @@ def test_hardware_wavefronts_make_the_point_hollow() -> None:
 def test_what_is_missing_names_its_metric_set() -> None:
     points, notes = found({}, ("global",))
     assert points == {}
-    assert any("roofctl profile --set walls --set requests" in note.text for note in notes)
+    assert any("the metric set requests brings it (roofctl profile --set requests)" in note.text for note in notes)
 
 
-def test_no_access_is_no_point_and_no_complaint() -> None:
+def test_no_access_is_no_point_and_the_reason_is_on_the_picture() -> None:
     none = {name.format(op): 0 for name in (REQUESTS, SECTORS) for op in ("ld", "st")}
     points, notes = found(none, ("global",))
     assert points == {}
     assert notes == []
+    figure = drawn(Point("shared load", 1.0, 1.0, 1e9, work="shared"), missing={"global load": "no such access"})
+    assert "no global point for 1: no such access" in [text.get_text() for text in figure.texts]
+
+
+def test_bulk_copies_are_told_from_no_access() -> None:
+    data = DATA.parent / "gemms"
+    from roofctl.analysis import Selection
+    from roofctl.study import Request, study
+
+    answer = study(Request(inputs=(data,), selection=Selection(kernel="nvjet_sm90_hsh")))
+    (kernel,), _ = wall_points(answer.analysis.facts, ("global",))
+    assert set(kernel.missing.values()) == {"no request at L1: bulk copies (TMA) pass it by"}
 
 
 @pytest.mark.parametrize(
@@ -115,7 +133,8 @@ def test_known_patterns_stand_on_their_walls_on_an_h200(kernel: str, expected: d
 
 
 def drawn(*points: Point, **options: Any) -> Any:
-    return walls([ROOF], [KernelPoints("k", "k", points)], options.pop("spaces", ("global", "shared")), PlotOptions())
+    kernel = KernelPoints("k", "k", points, missing=options.get("missing", {}))
+    return walls([ROOF], [kernel], options.get("spaces", ("global", "shared")), options.get("style", PlotOptions()))
 
 
 def artists(ax: Any, gid: str) -> list[Any]:
@@ -156,9 +175,16 @@ def test_points_go_to_their_panel() -> None:
     assert load.get_marker() != store.get_marker()
 
 
-def test_nothing_to_draw_names_the_sets() -> None:
-    with pytest.raises(InputError, match="no kernel has a global memory access to draw"):
-        drawn(spaces=("global",))
+def test_nothing_to_draw_names_the_reason() -> None:
+    with pytest.raises(InputError, match=r"no kernel has a global memory access to draw \(global load: no time\)"):
+        drawn(spaces=("global",), missing={"global load": "no time"})
+
+
+def test_colour_and_marker_of_a_kernel_are_kept() -> None:
+    style = PlotOptions(kernels={"k": KernelStyle(color="red", marker="s")})
+    left, _ = drawn(Point("global load", 4.0, 0.25, 2e9, work="global"), style=style).axes
+    (load,) = artists(left, "point-global-load")
+    assert (load.get_markerfacecolor(), load.get_marker()) == ("red", "s")
 
 
 def test_as_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,7 +193,11 @@ def test_as_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     svg = target.read_text(encoding="utf-8")
     assert "Global memory at L1" in svg
     assert "Shared memory" in svg
-    assert capsys.readouterr().err.count("Wrote") == 1
+    err = capsys.readouterr().err
+    assert err.count("Wrote") == 1
+    assert "note: ceilings measured on NVIDIA H200" in err
+    assert main(["plot", str(DATA), "--walls", "global", "--profile", "v100", "-o", str(tmp_path / "v.svg")]) == 0
+    assert "ceilings and fractions are not this GPU's" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -177,6 +207,10 @@ def test_as_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--walls", ""], "is not global or shared"),
         (["--walls", "global", "--mode", "multi"], "--walls is a picture of its own"),
         (["--walls", "global", "--model", "flop"], "--walls is a picture of its own"),
+        (["--walls", "global", "--spread"], "--spread belongs to rooflines, not to memory walls"),
+        (["--walls", "global", "--instructions", "issued"], "--instructions issued belongs to rooflines"),
+        (["--mode", "time", "--instructions", "issued"], "--instructions issued belongs to the rooflines of rates"),
+        (["--model", "flop", "--instructions", "issued"], "--instructions issued belongs to --model instruction"),
     ],
 )
 def test_what_does_not_go_together(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,5 +224,7 @@ def test_a_capture_without_the_counters_says_which_sets_bring_them(
     facts = {**FULL, "device__attribute_display_name": "NVIDIA H200"}
     (path,) = write(tmp_path, a=ncu_raw([L("k(int)", facts)]))
     assert main(["plot", str(path), "--walls", "global", "-o", str(tmp_path / "a.png")]) == 2
-    assert "--set walls --set requests" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "global load: l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum not captured; the metric set requests" in err
+    assert "--set all" in err
     assert not (tmp_path / "a.png").exists()

@@ -10,15 +10,15 @@ from roofctl.advice import access, arithmetic, bounds, lanes, size
 from roofctl.advice.finding import Facts, Finding
 from roofctl.advice.thresholds import Thresholds, thresholds
 
-__all__ = ["Finding", "advise", "moves_constants", "verdict"]
+__all__ = ["Finding", "advise", "moves_constants", "near_roof", "verdict"]
 
 _RULES: Final[tuple[Callable[[Facts, Thresholds], Finding | None], ...]] = (
     bounds.memory_level,
     bounds.arithmetic,
     bounds.issue,
-    bounds.latency,
     size.launch,
     size.too_small,
+    bounds.latency,
     size.tail,
     partial(access.uncoalesced, way="load"),
     partial(access.uncoalesced, way="store"),
@@ -34,6 +34,9 @@ _RULES: Final[tuple[Callable[[Facts, Thresholds], Finding | None], ...]] = (
 """Most important first: what binds, the size of the launch, access to memory, lanes, kind of arithmetic."""
 
 
+_SMALL: Final = frozenset({"launch_bound", "too_small"})
+
+
 def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Findings on a kernel, most important first; none whose numbers are not all there.
 
@@ -42,7 +45,10 @@ def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
     None, nan and absence mean unknown. Raises InputError when the shipped thresholds are at fault.
     """
     known, limits = Facts(facts), thresholds()
-    return tuple(finding for rule in _RULES if (finding := rule(known, limits)))
+    found = tuple(finding for rule in _RULES if (finding := rule(known, limits)))
+    # A launch too small for the GPU is why it is near no roof: that need not be said twice.
+    small = any(finding.kind in _SMALL for finding in found)
+    return tuple(finding for finding in found if not (small and finding.kind == "latency_bound"))
 
 
 def verdict(facts: Mapping[str, Any]) -> str:
@@ -53,3 +59,8 @@ def verdict(facts: Mapping[str, Any]) -> str:
 def moves_constants(facts: Mapping[str, Any]) -> bool:
     """Whether the half-precision instructions are as few, and of the one kind, that compilers move constants with."""
     return Facts(facts).is_constant_moves(thresholds().constant_moves_share)
+
+
+def near_roof() -> float:
+    """The fraction of a roof from which on it is said to bind."""
+    return thresholds().near_roof

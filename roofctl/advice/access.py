@@ -6,7 +6,7 @@ from typing import Final
 
 from roofctl.advice.finding import Facts, Finding
 from roofctl.advice.thresholds import Thresholds
-from roofctl.units import SECTOR_BYTES, WAVEFRONT_BYTES
+from roofctl.units import SECTOR_BYTES, WAVEFRONT_BYTES, percent
 
 _REMEDY: Final = "let consecutive threads {} consecutive addresses"
 _VERBS: Final = {"load": "read", "store": "write"}
@@ -94,8 +94,8 @@ def atomics(facts: Facts, limits: Thresholds) -> Finding | None:
         return None
     share = known[0] / known[1]
     text = (
-        f"{share:.0%} of L1's global sectors are atomics and reductions (a reduction counts one per lane, also on one "
-        "address): combine values within the warp or block first, then update memory once"
+        f"{percent(share)} of L1's global sectors are atomics and reductions (a reduction counts one per lane, also on "
+        "one address): combine values within the warp or block first, then update memory once"
     )
     return Finding("atomics", text, {"atomic_share": share})
 
@@ -108,7 +108,7 @@ def local_memory(facts: Facts, limits: Thresholds) -> Finding | None:
         return None
     share = known[0] / sum(known[:2])
     text = (
-        f"{share:.0%} of L1's global and local sectors are local memory: spilled registers, or arrays indexed at run "
-        "time; allow more registers per thread, or unroll the loops that index them"
+        f"{percent(share)} of L1's global and local sectors are local memory: spilled registers, or arrays indexed at "
+        "run time; allow more registers per thread, or unroll the loops that index them"
     )
     return Finding("local_memory", text, {"local_share": share})

@@ -7,7 +7,7 @@ from typing import Final
 from roofctl.advice.bounds import label
 from roofctl.advice.finding import FP_TYPES, Facts, Finding
 from roofctl.advice.thresholds import Thresholds
-from roofctl.units import SECTOR_BYTES, WAVEFRONT_BYTES
+from roofctl.units import SECTOR_BYTES, WAVEFRONT_BYTES, percent
 
 _OPERATIONS_OF_FMA: Final = {"fp64": 2, "fp32": 2, "fp16": 4}
 
@@ -33,8 +33,8 @@ def tensor_unused(facts: Facts, limits: Thresholds) -> Finding | None:
     if narrow not in tensor or any(tensor.values()) or fraction is None or not _matrix_like(facts, limits, share):
         return None
     text = (
-        f"a matrix product without tensor cores ({share:.0%} of thread instructions are {label(name)} FMAs, "
-        f"0 tensor operations), at {fraction:.0%} of the {label(name)} peak: {how}"
+        f"a matrix product without tensor cores ({percent(share)} of thread instructions are {label(name)} FMAs, "
+        f"0 tensor operations), at {percent(fraction)} of the {label(name)} peak: {how}"
     )
     return Finding("tensor_unused", text, {"fma_share": share, "of_flop_peak": fraction})
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from roofctl.advice.finding import FP_TYPES, Facts, Finding
 from roofctl.advice.thresholds import Thresholds
+from roofctl.units import percent
 
 LABELS: Final = {"l1": "L1", "l2": "L2", "hbm": "HBM"}
 
@@ -22,7 +23,8 @@ def verdict(facts: Facts, limits: Thresholds) -> str:
     if binding_type := _binding_type(facts, limits):
         name, share = binding_type
         rest = f"{1 / share:.3g} times faster at the peak" if share < 1 else "nothing is left there"
-        return f"bound by {label(name)} arithmetic: {share:.0%} of its peak, {rest}"
+        unseen = ", which the instruction model does not see" if name.endswith("_tc") else ""
+        return f"bound by {label(name)} arithmetic{unseen}: {percent(share)} of its peak, {rest}"
     bound = facts.word("bound")
     fraction = reached(facts)
     if not bound or not fraction:
@@ -30,11 +32,11 @@ def verdict(facts: Facts, limits: Thresholds) -> str:
     level = facts.word("bound_level")
     binding = LABELS.get(level, "memory") if bound == "memory" else "instruction issue"
     if fraction >= 1:
-        return f"bound by {binding}: {fraction:.0%} of its roof, nothing is left there"
+        return f"bound by {binding}: {percent(fraction)} of its roof, nothing is left there"
     headroom = f"{1 / fraction:.3g} times faster at the roof"
     if fraction < limits.near_roof:
-        return f"{binding} would bind first, but only {fraction:.0%} of its roof is reached: {headroom}"
-    return f"bound by {binding}: {fraction:.0%} of its roof, {headroom}"
+        return f"{binding} would bind first, but only {percent(fraction)} of its roof is reached: {headroom}"
+    return f"bound by {binding}: {percent(fraction)} of its roof, {headroom}"
 
 
 def reached(facts: Facts) -> float | None:
@@ -78,7 +80,7 @@ def memory_level(facts: Facts, limits: Thresholds) -> Finding | None:
         return None
     figures: dict[str, float | int] = {f"{level}_of_roof": fraction}
     kind = "dram_bound" if level == "hbm" else f"{level}_bound"
-    where = f"at {fraction:.0%} of the {LABELS[level]} roof"
+    where = f"at {percent(fraction)} of the {LABELS[level]} roof"
     if level != "l1":
         return Finding(kind, f"{where}: {_HELPS[level]}", figures)
     parts = facts.numbers("shared_wavefronts", "l1_transactions")
@@ -87,7 +89,7 @@ def memory_level(facts: Facts, limits: Thresholds) -> Finding | None:
     share = 4 * parts[0] / parts[1]
     figures["shared_share"] = share
     helps = _HELPS["shared" if share >= limits.shared_binds else "l1"]
-    return Finding(kind, f"{where}, {share:.0%} of the traffic in shared-memory wavefronts: {helps}", figures)
+    return Finding(kind, f"{where}, {percent(share)} of the traffic in shared-memory wavefronts: {helps}", figures)
 
 
 def arithmetic(facts: Facts, limits: Thresholds) -> Finding | None:
@@ -97,7 +99,8 @@ def arithmetic(facts: Facts, limits: Thresholds) -> Finding | None:
         return None
     name, fraction = found
     other = "" if name.endswith("_tc") else ", or tensor cores where the work is a matrix product"
-    text = f"at {fraction:.0%} of the {label(name)} peak: arithmetic binds; do fewer operations, or use a narrower type"
+    at = f"at {percent(fraction)} of the {label(name)} peak"
+    text = f"{at}: arithmetic binds; do fewer operations, or use a narrower type"
     return Finding("arithmetic_bound", text + other, {"of_flop_peak": fraction})
 
 
@@ -129,7 +132,7 @@ def issue(facts: Facts, limits: Thresholds) -> Finding | None:
     if fraction < limits.near_roof or _memory_is_nearer(facts, fraction) or arithmetic(facts, limits):
         return None
     text = (
-        f"{rates[0]:.0f} of {rates[1]:.0f} GIPS issued ({fraction:.0%}): instruction issue binds; "
+        f"{rates[0]:.0f} of {rates[1]:.0f} GIPS issued ({percent(fraction)}): instruction issue binds; "
         "do more per instruction: wider loads, fused multiply-adds, packed types, fewer index computations"
     )
     return Finding("issue_bound", text, {"issued_gips": rates[0], "peak_gips": rates[1], "issued_share": fraction})
@@ -138,26 +141,30 @@ def issue(facts: Facts, limits: Thresholds) -> Finding | None:
 def latency(facts: Facts, limits: Thresholds) -> Finding | None:
     """Near no roof at all, said only where every level, issue and all arithmetic were counted."""
     highest = _highest(facts, limits)
-    if highest is None or highest >= limits.near_roof:
+    if highest is None or max(highest, _worst_issue(facts, limits)) >= limits.near_roof:
         return None
     figures: dict[str, float | int] = {"highest_fraction": highest}
     shape = []
     if (waves := facts.number("waves_per_sm")) is not None:
         figures["waves_per_sm"] = waves
-        shape.append(f"{waves:.3g} waves")
+        shape.append(f"{waves:.3g} waves" if waves else "under 0.005 waves")
     if (blocks := facts.size("grid")) is not None:
         figures["blocks"] = blocks
         shape.append(f"{blocks:,} blocks")
     launched = f" (launched in {' of '.join(shape)})" if shape else ""
     text = (
-        f"at most {highest:.0%} of any counted roof{launched}: latency binds, or a pipe that was not counted; "
+        f"at most {percent(highest)} of any counted roof{launched}: latency binds, or a pipe that was not counted; "
         "more warps in flight, more independent work per thread, fewer barriers"
     )
     return Finding("latency_bound", text, figures)
 
 
 def _highest(facts: Facts, limits: Thresholds) -> float | None:
-    """The largest fraction of all roofs; None where one that could be near was not counted."""
+    """The largest fraction of all roofs; None where one that could be near was not counted.
+
+    Where integers were not counted all instructions may be some: that they could be near their pipe's limit
+    holds the advice back, and is no figure to report.
+    """
     fractions = [_level(facts, level) for level in LABELS]
     fractions += [_arithmetic(facts, limits), _issue(facts, limits)]
     known = [fraction for fraction in fractions if fraction is not None]
@@ -184,11 +191,19 @@ def _arithmetic(facts: Facts, limits: Thresholds) -> float | None:
 
 
 def _issue(facts: Facts, limits: Thresholds) -> float | None:
-    """Fraction of the issue slots, or of the integer pipe where that is nearer; unknown integers may be all."""
+    """Fraction of the issue slots, or of the integer pipe where that is nearer and integers were counted."""
     rates = facts.numbers("issued_gips", "peak_gips")
     if rates is None or not rates[1]:
         return None
     issued = rates[0] / rates[1]
     integers = facts.numbers("integer_instructions", "thread_instructions")
-    share = integers[0] / integers[1] if integers and integers[1] else 1.0
+    share = integers[0] / integers[1] if integers and integers[1] else 0.0
     return max(issued, issued * share / limits.integer_rate)
+
+
+def _worst_issue(facts: Facts, limits: Thresholds) -> float:
+    """Fraction of the integer pipe's limit if all instructions were integers; 0 where these were counted."""
+    rates = facts.numbers("issued_gips", "peak_gips")
+    if facts.number("integer_instructions") is not None or rates is None or not rates[1]:
+        return 0.0
+    return rates[0] / rates[1] / limits.integer_rate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roofctl.advice.finding import Facts, Finding
 from roofctl.advice.thresholds import Thresholds
-from roofctl.units import WARP_THREADS
+from roofctl.units import WARP_THREADS, percent
 
 
 def divergence(facts: Facts, limits: Thresholds) -> Finding | None:
@@ -18,8 +18,8 @@ def divergence(facts: Facts, limits: Thresholds) -> Finding | None:
     threads = facts.size("block")
     partial = f"; blocks of {threads} threads leave part of a warp empty" if threads and threads % WARP_THREADS else ""
     text = (
-        f"{WARP_THREADS * active:.1f} of {WARP_THREADS} lanes active, {1 - active:.0%} of the issued work lost: warps "
-        f"diverge; let all threads of a warp take the same branch, and the same number of iterations{partial}"
+        f"{WARP_THREADS * active:.1f} of {WARP_THREADS} lanes active, {percent(1 - active)} of the issued work lost: "
+        f"warps diverge; let all threads of a warp take the same branch, and the same number of iterations{partial}"
     )
     return Finding("divergence", text, {"active_lanes": WARP_THREADS * active, "lost_share": 1 - active})
 
@@ -33,7 +33,7 @@ def predication(facts: Facts, limits: Thresholds) -> Finding | None:
     if on >= limits.predicated_on:
         return None
     text = (
-        f"{1 - on:.0%} of the active lanes' instructions are predicated off: they are issued and do nothing; "
+        f"{percent(1 - on)} of the active lanes' instructions are predicated off: they are issued and do nothing; "
         "take conditions out of the inner loop, or handle the edges apart"
     )
     return Finding("predication", text, {"predicated_on": on, "lost_share": 1 - on})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from roofctl.advice.bounds import near_roof
 from roofctl.advice.finding import Facts, Finding
 from roofctl.advice.thresholds import Thresholds
-from roofctl.units import duration
+from roofctl.units import duration, percent
 
 
 def launch(facts: Facts, limits: Thresholds) -> Finding | None:
@@ -33,13 +34,25 @@ def too_small(facts: Facts, limits: Thresholds) -> Finding | None:
             "use smaller blocks, or split the work further"
         )
         return Finding("too_small", text, {"blocks": blocks, "sm_count": sms})
-    if waves is not None and 0 < waves <= 1 - limits.idle_share:
+    # The profiler rounds to hundredths: a launch of 0 waves is one of a few blocks.
+    launched = waves is not None and (waves > 0 or bool(facts.number("seconds")))
+    if waves is not None and launched and waves <= 1 - limits.idle_share:
+        share = percent(waves or _ROUNDED_TO_0)
         text = (
-            f"{waves:.3g} waves: the blocks fill {waves:.0%} of the places for them, so little hides latency; "
+            f"{waves_text(waves)}: the blocks fill {share} of the places for them, so little hides latency; "
             "split the work further, or give each thread more independent work"
         )
         return Finding("too_small", text, {"waves_per_sm": waves})
     return None
+
+
+_ROUNDED_TO_0: Final = 0.004
+"""Waves that a profiler prints as 0."""
+
+
+def waves_text(waves: float) -> str:
+    """``2.1 waves``, and ``under 0.005 waves`` for what the profiler rounds to 0."""
+    return f"{waves:.3g} waves" if waves else "under 0.005 waves"
 
 
 def tail(facts: Facts, limits: Thresholds) -> Finding | None:
@@ -51,7 +64,7 @@ def tail(facts: Facts, limits: Thresholds) -> Finding | None:
     if not 0 < part <= limits.tail_part or lost < limits.tail_lost:
         return None
     text = (
-        f"{waves:.3g} waves: the last is filled to {part:.0%}, up to {lost:.0%} of the time waits for it; "
+        f"{waves:.3g} waves: the last is filled to {percent(part)}, up to {percent(lost)} of the time waits for it; "
         "choose a grid of whole waves, or blocks that take several pieces of work"
     )
     return Finding("tail", text, {"waves_per_sm": waves, "lost_share": lost})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ class Analysis:
     """Rows (by ``columns``) and points that belong to each other, longest total time first; notes on all of them.
 
     ``facts`` are those of the kernels, in the same order; in the FLOP model a kernel has a row per type of operation.
+    ``notes`` hold for this model only, but for the ``capture_notes`` among them.
     """
 
     rows: tuple[Row, ...]
@@ -63,6 +64,7 @@ class Analysis:
     facts: tuple[Facts, ...] = ()
     columns: tuple[str, ...] = COLUMNS
     model: Model = field(default="instruction")
+    capture_notes: tuple[Note, ...] = ()
 
 
 def analyse(
@@ -89,9 +91,9 @@ def analyse(
     if wanted.model == "flop":
         flop.check_counted(kernels)
         flop.note_sets(kernels, job.gaps)
-    pairs = [pair for facts in kernels for pair in job.entries(facts)]
-    notes = [note for capture in captures for note in capture.notes]
-    notes += job.gaps.notes(len(kernels))
+    pairs = [pair for number, facts in enumerate(kernels) for pair in job.entries(facts, number)]
+    of_captures = tuple(note for capture in captures for note in capture.notes)
+    notes = [*of_captures, *job.gaps.notes(len(kernels))]
     notes += above_roof([points for _, points in pairs], job.roofline) if job.roofline else []
     return Analysis(
         rows=tuple(row for row, _ in pairs),
@@ -100,6 +102,7 @@ def analyse(
         facts=tuple(kernels),
         columns=wanted.columns,
         model=wanted.model,
+        capture_notes=of_captures,
     )
 
 
@@ -120,26 +123,28 @@ class _Job:
             return None
         return self.machine.flop if self.wanted.model == "flop" else self.machine.instruction
 
-    def entries(self, facts: Facts) -> list[tuple[Row, KernelPoints]]:
-        """Rows and points of one kernel, judged, with verdict and advice."""
+    def entries(self, facts: Facts, number: int) -> list[tuple[Row, KernelPoints]]:
+        """Rows and points of the kernel with this number, judged, with verdict and advice."""
+        machine = self.machine.at_clock_of(facts.sources) if self.machine else None
         note = file_names(facts.source) if self.several else ""
         # Advice rests on the instruction model whichever is shown; what it lacks is said only where it is shown.
         flops = self.wanted.model == "flop"
         row, points = instruction.entry(
             facts, self.wanted.instructions, self.chip, Gaps() if flops else self.gaps, note=note
         )
-        if self.machine:
-            instruction.against(row, points, self.machine.instruction)
-        everything = findings.known_of(facts, row, self.machine)
+        if machine:
+            instruction.against(row, points, machine.instruction)
+        everything = findings.known_of(facts, row, machine)
         pairs = [(row, points)]
         if flops:
             moves = findings.constant_moves(facts)
             pairs = flop.entries(facts, self.wanted.precisions, self.chip, self.gaps, moves=moves, note=note)
-            for flop_row, flop_points in pairs if self.roofline else ():
-                flop.against(flop_row, flop_points, self.machine.flop)  # type: ignore[union-attr,arg-type]
+            for flop_row, flop_points in pairs:
+                if machine and machine.flop:
+                    flop.against(flop_row, flop_points, machine.flop)
         for each, _ in pairs:
             findings.fill(each, everything)
-        return pairs
+        return [(each, replace(drawn, number=number)) for each, drawn in pairs]
 
 
 def file_names(source: str) -> str:

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from roofctl.advice import advise, moves_constants, verdict
+from roofctl.advice import advise, moves_constants, near_roof, verdict
 from roofctl.analysis.facts import Facts
 from roofctl.analysis.flop import OPERATIONS
-from roofctl.roofline import LEVEL_LABELS, LEVELS, WORK_LABELS, Roofline
+from roofctl.roofline import LEVEL_LABELS, LEVELS, WORK_LABELS, Clock, Roofline
+from roofctl.units import percent
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The GPU that kernels are judged against: both rooflines, and the time of an empty launch, where known."""
+    """The GPU that kernels are judged against: both rooflines, and the time of an empty launch, where known.
+
+    ``clocks`` are the SM clocks of captures (by their sources) that ran at another one than the rooflines'.
+    """
 
     instruction: Roofline
     flop: Roofline | None = None
     launch_seconds: float | None = None
     sm_count: int | None = None
+    clocks: Mapping[tuple[str, ...], Clock] = field(default_factory=dict)
+
+    def at_clock_of(self, sources: tuple[str, ...]) -> Machine:
+        """The machine at the clock of one capture."""
+        clock = self.clocks.get(sources)
+        if clock is None:
+            return self
+        flop = self.flop.at_clock(clock) if self.flop else None
+        return replace(self, instruction=self.instruction.at_clock(clock), flop=flop)
 
 
 def known_of(facts: Facts, row: Mapping[str, Any] | None, machine: Machine | None) -> dict[str, Any]:
@@ -46,7 +59,7 @@ def known_of(facts: Facts, row: Mapping[str, Any] | None, machine: Machine | Non
 
 def fill(row: dict[str, Any], known: Mapping[str, Any]) -> None:
     """Put verdict and advice into a row of either model."""
-    row["verdict"] = _flop_verdict(row) if "precision" in row else verdict(known)
+    row["verdict"] = _flop_verdict(row, known) if "precision" in row else verdict(known)
     row["advice"] = [
         {"kind": finding.kind, "text": finding.text, "figures": dict(finding.figures)} for finding in advise(known)
     ]
@@ -57,19 +70,33 @@ def constant_moves(facts: Facts) -> bool:
     return moves_constants(facts.values)
 
 
-def _flop_verdict(row: Mapping[str, Any]) -> str:
-    work = row["precision"]
-    if work is None:
-        return "no floating-point work: see the instruction model"
+def _flop_verdict(row: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    if row["precision"] is None:
+        return str(row["verdict"])
+    work = WORK_LABELS[row["precision"]]
+    without = (
+        (row["flops_per_second"] is None, "no time was captured"),
+        ("peak_gips" not in known, "there are no ceilings to compare with"),
+        (row["of_peak"] is None, f"there is no {work} ceiling"),
+    )
+    if reason := next((text for is_so, text in without if is_so), ""):
+        return f"unknown: {reason}"
     fraction = _of(row["flops_per_second"], row["attainable_flops_per_second"])
-    if fraction is None or row["bound"] is None:
-        lacking = [LEVEL_LABELS[level] for level in LEVELS if row[f"{level}_of_roof"] is None and row[f"{level}_bytes"]]
-        reason = f"no ceiling or traffic for {', '.join(lacking)}" if lacking else "not every level was counted"
-        share = "" if row["of_peak"] is None else f"; {row['of_peak']:.0%} of the {WORK_LABELS[work]} peak"
-        return f"what binds is unknown: {reason}{share}"
-    binding = LEVEL_LABELS[row["bound_level"]] if row["bound"] == "memory" else f"{WORK_LABELS[work]} arithmetic"
-    headroom = f", {1 / fraction:.3g} times faster at the roof" if 0 < fraction < 1 else ""
-    return f"{fraction:.0%} of the roof of {binding}{headroom}"
+    if fraction is not None and row["bound"] is not None:
+        binding = LEVEL_LABELS[row["bound_level"]] if row["bound"] == "memory" else f"{work} arithmetic"
+        return f"{percent(fraction)} of the roof of {binding}, {_factor(fraction)}"
+    lacking = [
+        LEVEL_LABELS[level] for level in LEVELS if row[f"{level}_of_roof"] is None and row[f"{level}_bytes"] != 0
+    ]
+    share = f"{percent(row['of_peak'])} of the {work} peak"
+    if row["of_peak"] >= near_roof():
+        return f"bound by {work} arithmetic: {share}, {_factor(row['of_peak'])} (not known: {', '.join(lacking)})"
+    return f"unknown: {', '.join(lacking)} could bind, and has no traffic or no ceiling; {share}"
+
+
+def _factor(fraction: float) -> str:
+    """What is left up to a roof."""
+    return f"{1 / fraction:.3g} times faster at the roof" if 0 < fraction < 1 else "nothing is left there"
 
 
 def _of_peaks(facts: Facts, roofline: Roofline | None) -> dict[str, float]:

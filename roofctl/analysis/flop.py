@@ -60,16 +60,23 @@ def check_counted(kernels: Sequence[Facts]) -> None:
 
 
 def note_sets(kernels: Sequence[Facts], gaps: Gaps) -> None:
-    """Say which metric set is not in the input, so that work may be missing."""
+    """Say which metric set, or which type of it, is not in the input, so that work may be missing."""
     for name, works in IN_SETS.items():
         for facts in kernels:
-            if all(facts[OPERATIONS[work]] is None for work in works):
-                what = "floating-point" if name == "flop" else "tensor"
-                gaps.add(
-                    f"{what} operations were not counted ({facts.reason(OPERATIONS[works[0]])}): "
-                    f"the metric set {name} is missing (roofctl profile --set {name})",
-                    facts.short_name,
-                )
+            lacking = [work for work in works if facts[OPERATIONS[work]] is None and not _impossible(facts, work)]
+            possible = [work for work in works if not _impossible(facts, work)]
+            if lacking and lacking == possible:
+                why = facts.reason(OPERATIONS[lacking[0]])
+                what = why if why.startswith("tensor") else f"floating-point operations were not counted ({why})"
+                gaps.add(f"{what}: the metric set {name} is missing (roofctl profile --set {name})", facts.short_name)
+                continue
+            for work in lacking:
+                gaps.add(f"no {WORK_LABELS[work]} operations: {facts.reason(OPERATIONS[work])}", facts.short_name)
+
+
+def _impossible(facts: Facts, work: str) -> bool:
+    """Whether the chip's tensor cores do not take this type, so that a missing count is known to be none."""
+    return facts[OPERATIONS[work]] is None and "tensor cores of this chip" in facts.reason(OPERATIONS[work])
 
 
 def entries(
@@ -82,53 +89,61 @@ def entries(
     """
     note_time(facts, gaps)
     traffic = traffic_of(facts, chip)
-    works = _works(facts, precisions, gaps, moves=moves)
+    works, why_none = _works(facts, precisions, gaps, moves=moves)
     if works:
         note_gaps(facts, traffic, gaps)
-    return [_entry(facts, work, traffic, note) for work in works or (None,)]
+        if "fp16" in works and only_fma(facts):
+            gaps.add("FP16 work that is all HFMA2, which also moves constants, may be less or none", facts.short_name)
+    return [_entry(facts, work, traffic, note, why_none) for work in works or (None,)]
 
 
-def _works(facts: Facts, precisions: Sequence[str], gaps: Gaps, *, moves: bool) -> list[str]:
+def only_fma(facts: Facts) -> bool:
+    """Whether all half-precision instructions are HFMA, the kind that moves constants too."""
+    return bool(facts["fp16_fma_instructions"]) and facts["fp16_other_instructions"] == 0
+
+
+def _works(facts: Facts, precisions: Sequence[str], gaps: Gaps, *, moves: bool) -> tuple[list[str], str]:
+    """Types of operation to show; where there are none, why."""
     counted = {work: facts[name] for work, name in OPERATIONS.items() if facts[name] is not None}
     used = sorted((work for work, count in counted.items() if count), key=lambda work: -counted[work])
     short = facts.short_name
     if precisions and ALL not in precisions:
         for work in precisions:
-            if work not in used:
-                why = "none" if work in counted else f"not counted: {facts.reason(OPERATIONS[work])}"
-                gaps.add(f"no {WORK_LABELS[work]} operations: {why}", short)
-        return [work for work in used if work in precisions]
-    if moves and "fp16" in used and ALL not in precisions:
+            if work in counted and work not in used:
+                gaps.add(f"no {WORK_LABELS[work]} operations: none", short)
+        labels = ", ".join(WORK_LABELS[work] for work in precisions)
+        return [work for work in used if work in precisions], f"no {labels} operations are known"
+    if ALL in precisions:
+        return used, "" if used else _why_none(facts, counted, gaps)
+    if moves and "fp16" in used:
         used.remove("fp16")
         gaps.add(
             "not drawn: FP16 work that is all HFMA2 and so little that it may be constants being moved "
             "(--precision fp16 draws it)",
             short,
         )
-    if not used:
-        gaps.add(_why_none(facts, counted), short)
-        return []
     total = sum(counted[work] for work in used)
     small = [work for work in used if counted[work] < _LEAST_SHARE * total]
-    if ALL in precisions:
-        return used
     for work in small:
         gaps.add(f"not drawn: {WORK_LABELS[work]} is less than 1 % of the operations (--precision all draws it)", short)
-    return [work for work in used if work not in small]
+    return [work for work in used if work not in small], "" if used else _why_none(facts, counted, gaps)
 
 
-def _why_none(facts: Facts, counted: Mapping[str, Any]) -> str:
+def _why_none(facts: Facts, counted: Mapping[str, Any], gaps: Gaps) -> str:
     """Why a kernel has no operations: it is an integer kernel only where everything was counted."""
-    if len(counted) < len(OPERATIONS) and not all(work in counted for work in IN_SETS["flop"]):
-        return "no floating-point work is known: not everything was counted"
-    unknown = "" if any(work in counted for work in IN_SETS["tensor"]) else ", and tensor operations were not counted"
-    integer = facts["integer_instructions"]
-    kind = "only integer and memory work" if integer else "no floating-point work"
-    return f"{kind}{unknown}: not on a FLOP roofline; see --model instruction"
+    unknown = [work for work in OPERATIONS if work not in counted and not _impossible(facts, work)]
+    if unknown:
+        kinds = {"tensor" if work.endswith("_tc") else WORK_LABELS[work] for work in unknown}
+        reason = f"no floating-point work is known: {', '.join(sorted(kinds))} operations were not counted"
+    else:
+        kind = "only integer and memory work" if facts["integer_instructions"] else "no floating-point work"
+        reason = f"{kind}; see --model instruction"
+    gaps.add(f"not on a FLOP roofline: {reason}", facts.short_name)
+    return reason
 
 
 def _entry(
-    facts: Facts, work: str | None, traffic: Mapping[str, Traffic], note: str
+    facts: Facts, work: str | None, traffic: Mapping[str, Traffic], note: str, why_none: str
 ) -> tuple[dict[str, Any], KernelPoints]:
     row: dict[str, Any] = dict.fromkeys(COLUMNS)
     row.update(
@@ -148,12 +163,11 @@ def _entry(
     for level, found in traffic.items():
         row[f"{level}_bytes"] = None if found.transactions is None else found.transactions * SECTOR_BYTES
     if work is None:
-        reason = "no floating-point work; see --model instruction"
-        return row, _points(row, facts, {}, dict.fromkeys(LEVELS, reason), "", note)
+        row["verdict"] = why_none
+        return row, _points(row, facts, {}, dict.fromkeys(LEVELS, why_none), "", note)
     flops = facts[OPERATIONS[work]]
     caveat = facts.caveats.get(OPERATIONS[work], "")
-    known = [facts[name] or 0 for name in OPERATIONS.values()]
-    row.update(flops=flops, flops_share=flops / sum(known), flops_caveat=caveat or None)
+    row.update(flops=flops, flops_share=_share(facts, flops), flops_caveat=caveat or None)
     if facts["seconds"]:
         row["flops_per_second"] = flops / facts["seconds"]
     for level, found in traffic.items():
@@ -162,10 +176,18 @@ def _entry(
     missing = {level: found.missing for level, found in traffic.items() if found.missing}
     if not row["flops_per_second"]:
         missing = {level: missing.get(level, "no time") for level in LEVELS}
-    return row, _points(row, facts, traffic, missing, _exactness(caveat), note)
+    return row, _points(row, facts, traffic, missing, _exactness(facts, work, caveat), note)
 
 
-def _exactness(caveat: str) -> str:
+def _share(facts: Facts, flops: float) -> float | None:
+    """Part of all operations, where all were counted that the chip can do."""
+    unknown = [work for work, name in OPERATIONS.items() if facts[name] is None and not _impossible(facts, work)]
+    return None if unknown else flops / sum(facts[name] or 0 for name in OPERATIONS.values())
+
+
+def _exactness(facts: Facts, work: str, caveat: str) -> str:
+    if work == "fp16" and only_fma(facts):
+        return "HFMA2, which may only move constants"
     for word in ("estimate", "lower bound", "upper bound"):
         if word in caveat:
             return f"{word} of the operations"

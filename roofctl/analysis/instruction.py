@@ -132,6 +132,7 @@ def _points(
         reason = "no time" if row["warp_instructions"] else "no instruction count"
         missing = {level: missing.get(level, reason) for level in LEVELS}
     ends, why = spread.rates(facts, work, rate)
+    threads = facts["thread_instructions"]
     return KernelPoints(
         kernel=facts.kernel,
         short_name=facts.short_name,
@@ -140,6 +141,9 @@ def _points(
         time_share=row["time_share"],
         launches=facts.launches,
         issued_per_second=None if row["issued_gips"] is None else row["issued_gips"] * 1e9,
+        threads_per_second=None
+        if not facts["seconds"] or threads is None
+        else threads / WARP_THREADS / facts["seconds"],
         missing=missing,
         note=note,
         rates=ends,

@@ -6,31 +6,44 @@ launch. A mean of maxima is never below the maximum of means, so the bound also 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from roofctl.analysis import file_names
 from roofctl.analysis.facts import Facts
+from roofctl.analysis.findings import constant_moves
 from roofctl.analysis.flop import IN_SETS, OPERATIONS
 from roofctl.analysis.traffic import traffic_of
 from roofctl.quantities import Chip
-from roofctl.roofline import ISSUE, WORK_LABELS, Roofline
+from roofctl.roofline import ISSUE, WORK_LABELS, Clock, Roofline
 from roofctl.timing import COMPUTE, MEASURED, Timing
 from roofctl.units import SECTOR_BYTES, WARP_THREADS
 
 
 def timings(
-    kernels: Sequence[Facts], roofline: Roofline, chip: Chip | None = None, launch_seconds: float | None = None
+    kernels: Sequence[Facts],
+    roofline: Roofline,
+    chip: Chip | None = None,
+    launch_seconds: float | None = None,
+    clocks: Mapping[tuple[str, ...], Clock] | None = None,
 ) -> tuple[Timing, ...]:
     """One entry per kernel and capture, in the order given.
 
     Compute time in the instruction model is issued warp instructions / issue peak. In the FLOP model it is the
     largest of operations / peak over the types of operation, as pipes of different types run side by side.
     ``launch_seconds``: the least time between two launches on this GPU; None where it was not measured.
+    ``clocks``: SM clocks of captures, by their sources, that ran at another one than the roofline's.
     """
     several = len({facts.sources for facts in kernels}) > 1
+    at = {sources: roofline.at_clock(clock) for sources, clock in (clocks or {}).items()}
     return tuple(
-        _timing(facts, roofline, chip, launch_seconds, note=file_names(facts.source) if several else "")
+        _timing(
+            facts,
+            at.get(facts.sources, roofline),
+            chip,
+            launch_seconds,
+            note=file_names(facts.source) if several else "",
+        )
         for facts in kernels
     )
 
@@ -108,6 +121,8 @@ def _instructions(facts: Facts, roofline: Roofline) -> _Compute:
 def _operations(facts: Facts, roofline: Roofline) -> _Compute:
     """The slowest type of operation among those that are counted and have a known peak."""
     used = {work: facts[name] for work, name in OPERATIONS.items() if facts[name]}
+    if constant_moves(facts):
+        used.pop("fp16", None)
     peaks = {work: peak.per_second for work in used if (peak := roofline.peak_of(work))}
     seconds = {work: used[work] / peak for work, peak in peaks.items()}
     without = [WORK_LABELS[work] for work in used if work not in peaks]

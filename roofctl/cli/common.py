@@ -181,6 +181,8 @@ def request_of(options: dict[str, Any]) -> Request:
     precisions = tuple(dict.fromkeys(options["precisions"]))
     if precisions and options["model"] != "flop":
         raise click.UsageError(f"--precision {precisions[0]} belongs to --model flop")
+    if options["model"] == "flop" and options["instructions"] == "issued":
+        raise click.UsageError("--instructions issued belongs to --model instruction")
     return Request(
         inputs=tuple(options["inputs"]),
         profile=options["profile"],
@@ -197,9 +199,22 @@ def request_of(options: dict[str, Any]) -> Request:
 
 def check_time_options(options: dict[str, Any]) -> None:
     """Refuse what has no meaning for times: they count every type of operation, and have no error bars."""
-    for name, given in (("--precision", options.get("precisions")), ("--spread", options.get("spread"))):
-        if given:
-            raise click.UsageError(f"{name} belongs to the rooflines of rates, not to times")
+    _refuse(options, "belongs to the rooflines of rates, not to times")
+
+
+def check_wall_options(options: dict[str, Any]) -> None:
+    """Refuse what has no meaning for memory walls, which are of single accesses."""
+    _refuse(options, "belongs to rooflines, not to memory walls")
+
+
+def _refuse(options: dict[str, Any], why: str) -> None:
+    given = {
+        "--precision": options.get("precisions"),
+        "--spread": options.get("spread"),
+        "--instructions issued": options.get("instructions") == "issued",
+    }
+    if wrong := next((name for name, value in given.items() if value), None):
+        raise click.UsageError(f"{wrong} {why}")
 
 
 @contextmanager

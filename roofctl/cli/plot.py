@@ -12,6 +12,7 @@ from roofctl.cli.common import (
     answer_of,
     check_read,
     check_time_options,
+    check_wall_options,
     input_options,
     request_of,
     say,
@@ -85,6 +86,8 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
     """
     if options["walls"] and (mode or options["model"] == "flop" or options["levels"]):
         raise click.UsageError("--walls is a picture of its own: without --mode, --level and --model flop")
+    if options["walls"]:
+        check_wall_options(options)
     if mode == "time":
         check_time_options(options)
     target = checked_target(output, force=force) if output else None
@@ -95,8 +98,10 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
     target = target or checked_target(Path(f"{Path(answer.sources[0]).stem}-{kind}.png"), force=force)
     if options["walls"]:
         _draw_walls(answer, options, target)
+        check_read(answer)
         return
-    say_notes(answer.notes)
+    # A picture of times is not one of the model's rates: what that leaves out is not left out here.
+    say_notes(answer.general if mode == "time" else answer.notes)
     draw(answer, mode, options, (target,))
     check_read(answer)
 
@@ -107,7 +112,7 @@ def _draw_walls(answer: Study, options: dict[str, Any], target: Path) -> None:
     from roofctl.plots.walls import walls
 
     kernels, notes = wall_points(answer.analysis.facts, options["walls"])
-    say_notes(notes)
+    say_notes([*answer.general, *notes])
     picture = walls(answer.rooflines, kernels, options["walls"], plot_options(answer, (), options))
     figure.save(picture, target)
     say(f"Wrote {target}")
@@ -175,18 +180,11 @@ def _one_kernel(kernels: Sequence[KernelPoints]) -> tuple[KernelPoints, ...]:
     """The kernel of a hierarchical picture, in the FLOP model with each type of operation: the longest with points."""
     drawable = [kernel for kernel in kernels if kernel.points] or list(kernels)
     chosen = drawable[0]
-    several = len({(kernel.kernel, kernel.short_name, kernel.seconds_total) for kernel in kernels})
+    several = len({kernel.number for kernel in kernels})
     if several > 1:
         share = "" if chosen.time_share is None else f" ({chosen.time_share:.0%} of the time)"
         say(f"note: {several} kernels; drawing the longest, {chosen.short_name}{share}; choose with --kernel")
-    first = kernels.index(chosen)
-    works = [chosen]
-    # The types of one kernel follow each other, and no type comes twice.
-    for kernel in kernels[first + 1 :]:
-        if kernel.kernel != chosen.kernel or kernel.work in {k.work for k in works}:
-            break
-        works.append(kernel)
-    return tuple(works)
+    return tuple(kernel for kernel in kernels if kernel.number == chosen.number)
 
 
 def _rooflines(answer: Study, kernels: Sequence[KernelPoints], options: dict[str, Any]) -> list[Roofline]:
@@ -200,6 +198,7 @@ def _rooflines(answer: Study, kernels: Sequence[KernelPoints], options: dict[str
 def _check_drawable(kernels: Sequence[KernelPoints], levels: Sequence[str]) -> None:
     """Raise InputError when the picture would hold no point: an empty plot helps nobody."""
     from roofctl.errors import InputError
+    from roofctl.roofline import ISSUE
 
     if any(kernel.point(level) for kernel in kernels for level in levels):
         return
@@ -208,10 +207,13 @@ def _check_drawable(kernels: Sequence[KernelPoints], levels: Sequence[str]) -> N
         raise InputError(
             f"no kernel has a point at {', '.join(levels)}", hint=f"choose among --level {' | '.join(elsewhere)}"
         )
-    reasons = {f"{level}: {why}" for kernel in kernels for level, why in kernel.missing.items()}
+    reasons = sorted({why for kernel in kernels for level, why in kernel.missing.items() if level in levels})
+    flops = any(kernel.work != ISSUE for kernel in kernels)
     raise InputError(
-        f"there is no point to draw ({'; '.join(sorted(reasons)) or 'no counters'})",
-        hint="capture instructions, traffic and time: roofctl quantities --set instruction lists the counters",
+        f"there is no point to draw ({'; '.join(reasons) or 'no counters'})",
+        hint="draw the instruction roofline (--model instruction), or capture with --set flop --set tensor"
+        if flops
+        else "capture instructions, traffic and time: roofctl quantities --set instruction lists the counters",
     )
 
 
@@ -221,7 +223,7 @@ def plot_options(answer: Study, levels: tuple[str, ...], options: dict[str, Any]
 
     from roofctl.plots.style import PlotOptions, load_style
 
-    base = PlotOptions(levels=levels, subtitle=subtitle(answer))
+    base = PlotOptions(levels=levels, subtitle=subtitle(answer), remarks=answer.clocks.remarks)
     if options.get("style"):
         base = load_style(options["style"], base)
     for attribute, name in (("label", "labels"), ("color", "colors"), ("marker", "markers")):

@@ -59,7 +59,6 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
       roofctl report capture.csv --times --model flop
     """
     from roofctl import report as reports
-    from roofctl.names import json_safe, visible
 
     if times:
         check_time_options(options)
@@ -69,21 +68,19 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
         return
     rows = answer.analysis.rows
     if form == "json":
-        click.echo(json_safe(json.dumps(reports.document(answer), indent=2, ensure_ascii=False, allow_nan=False)))
+        _json(reports.document(answer))
     elif form == "csv":
-        text = reports.to_csv(answer.analysis)
-        # CSV has no escapes: a file gets names as they are (click would strip them), a terminal does not.
-        click.echo(visible(text, keep="\n") if sys.stdout.isatty() else text, nl=False, color=True)
+        _csv(reports.to_csv(answer.analysis))
     elif form == "md":
-        click.echo(visible(reports.to_markdown(answer.analysis), keep="\n"), nl=False)
+        _text(reports.to_markdown(answer.analysis))
     else:
         print_table(answer)
     if advice and form in ("table", "md"):
         analysis = answer.analysis
         told = reports.advice_markdown(analysis) if form == "md" else reports.advice_text(analysis, terminal_width())
-        click.echo(f"\n{told}" if told else "", nl=False)
+        _text(f"\n{told}" if told else "")
     if names and form in ("table", "md"):
-        click.echo("\n" + visible(reports.full_names(rows), keep="\n"), nl=False)
+        _text("\n" + reports.full_names(rows))
     say_notes(answer.notes)
     if answer.question:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
@@ -100,19 +97,39 @@ def _print_times(answer: Any, form: str, *, names: bool) -> None:
 
     timings, notes = timings_of(answer)
     if form == "json":
-        document = timetable.document(answer, timings, [note.text for note in notes])
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+        _json(timetable.document(answer, timings, [note.text for note in notes]))
     elif form == "csv":
-        click.echo(timetable.to_csv(timings), nl=False)
+        _csv(timetable.to_csv(timings))
     elif form == "md":
-        click.echo(reports.markdown(*timetable.table(timings)), nl=False)
+        _text(reports.markdown(*timetable.table(timings)))
     else:
         click.echo(table(*timetable.table(timings), width=terminal_width(), color=use_color(sys.stdout)))
         say(describe_ceilings(answer))
         say(sums(timings))
     if names and form in ("table", "md"):
-        click.echo("\n" + reports.full_names(timetable.rows(timings)), nl=False)
-    say_notes([*answer.notes, *notes])
+        _text("\n" + reports.full_names(timetable.rows(timings)))
+    say_notes([*answer.general, *notes])
+
+
+def _json(document: dict[str, Any]) -> None:
+    """JSON on stdout; characters that steer a terminal in JSON's own escapes."""
+    from roofctl.names import json_safe
+
+    click.echo(json_safe(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)))
+
+
+def _csv(text: str) -> None:
+    """CSV on stdout. It has no escapes: a file gets names as they are (click would strip them), a terminal does not."""
+    from roofctl.names import visible
+
+    click.echo(visible(text, keep="\n") if sys.stdout.isatty() else text, nl=False, color=True)
+
+
+def _text(text: str) -> None:
+    """Text for people on stdout, without characters that steer a terminal."""
+    from roofctl.names import visible
+
+    click.echo(visible(text, keep="\n"), nl=False)
 
 
 def print_table(answer: Any) -> None:

@@ -15,6 +15,8 @@ PRECISIONS: Final[tuple[Precision, ...]] = (
 """Types of operation that a FLOP roofline has a peak for."""
 
 _SUSTAINED: Final = "sustained"
+_HELD_DOWN: Final = 0.97
+"""A clock below this part of the highest one in the same calibration was held down."""
 
 
 def flop_roofline(
@@ -65,6 +67,7 @@ def _measured(precision: str, measured: Measured) -> Peak | None:
     if ceiling is None:
         return None
     clock = None if ceiling.sm_clock_hz is None else Clock(ceiling.sm_clock_hz, "sm", "while measured")
-    # Sustained tensor rates were reached while the power limit held the clock down: a higher clock does not raise them.
-    limited = ceiling.method.startswith(_SUSTAINED)
+    # A sustained rate may be that of a clock held down by the power limit: then a higher clock does not raise it.
+    free = max((c.sm_clock_hz or 0.0 for c in measured.ceilings.values()), default=0.0)
+    limited = ceiling.method.startswith(_SUSTAINED) and (ceiling.sm_clock_hz or 0.0) < _HELD_DOWN * free
     return Peak(ceiling.value, "measured", clock, ceiling.method, precision, limited)

@@ -20,6 +20,9 @@ LABEL_SIZE: Final = 9.0
 _STACKED: Final = 2
 """More types of work than this are a stack of peaks."""
 
+_TEXT_ROOM: Final = 165.0
+"""Points that the text of a peak takes, with some margin."""
+
 _MOST_TICKS: Final = 9
 
 
@@ -31,15 +34,22 @@ def set_limits(ax: Axes, scene: Scene, heights: Sequence[float] = ()) -> None:
     rates = [*(p.per_second / scene.unit for p in scene.points), *(h / scene.unit for h in heights)]
     # The slope below the leftmost ridge carries the labels, so it gets most of two decades.
     left = min([min(ridges) / 60, *(i / 4 for i in intensities)])
-    # Texts of several peaks above each other want ground beyond the points.
-    stacked = len(scene.works) > _STACKED
-    right = max([max(ridges) * 16, *(i * (100 if stacked else 5) for i in intensities)])
+    right = max([max(ridges) * 16, *(i * 5 for i in intensities)])
+    if len(scene.works) > _STACKED:
+        right = max(right, _beyond(ax, left, max([max(ridges), *intensities])))
     bottom = min([min(peaks) / 300, *(r / 5 for r in rates)])
     top = max([max(peaks) * 2.2, *(r * 2.5 for r in rates)])
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
+
+
+def _beyond(ax: Axes, left: float, last: float) -> float:
+    """The right end that leaves room for a text beyond ``last``, where no point and no slope is."""
+    width, most = ax.get_window_extent().width * 72 / ax.figure.dpi, 0.6
+    share = min(_TEXT_ROOM / width, most)
+    return float(last * (last / left) ** (share / (1 - share)))
 
 
 def ridges_of(scene: Scene) -> list[float]:

@@ -102,11 +102,11 @@ def place(tags: Sequence[Tag], crowd: Crowd) -> list[Place]:
     company = [int((np.hypot(*(spots - spot).T) < near).sum()) for spot in spots]
     found: dict[int, Place] = {}
     for index in sorted(range(len(tags)), key=lambda i: (-company[i], i)):
-        found[index] = _place_one(tags[index], crowd)
+        found[index] = _place_one(tags[index], np.delete(spots, index, axis=0), crowd)
     return [found[i] for i in range(len(tags))]
 
 
-def _place_one(tag: Tag, crowd: Crowd) -> Place:
+def _place_one(tag: Tag, others: Array, crowd: Crowd) -> Place:
     best: tuple[float, Spot, float] = (math.inf, tag.at, 0.0)
     for ring in range(_RINGS):
         gap = tag.clear + ring * _STEP
@@ -119,6 +119,8 @@ def _place_one(tag: Tag, crowd: Crowd) -> Place:
         costs = crowd.costs(boxes) + ring * _STEP + np.arange(len(_ANGLES)) * 0.1
         if gap - tag.clear >= LEADER_FROM:
             costs += _leader_costs(tag, xs, ys, crowd)
+        else:
+            costs += _misread(tag, others, xs, ys) * STRIKE
         winner = int(np.argmin(costs))
         if costs[winner] < best[0]:
             best = (float(costs[winner]), (float(xs[winner]), float(ys[winner])), gap)
@@ -129,6 +131,13 @@ def _place_one(tag: Tag, crowd: Crowd) -> Place:
     end = _leader_end(tag, center)
     crowd.add(chain(tag.at, end, 1.0), LINE)
     return Place(center, end)
+
+
+def _misread(tag: Tag, others: Array, xs: Array, ys: Array) -> Array:
+    """Whether a label without a leader would stand nearer to another's point than to its own."""
+    own = np.hypot(xs - tag.at[0], ys - tag.at[1])
+    nearest = np.array([np.hypot(*(others - (x, y)).T).min(initial=np.inf) for x, y in zip(xs, ys, strict=True)])
+    return (nearest < own).astype(np.float64)
 
 
 def _leader_end(tag: Tag, center: Spot) -> Spot:

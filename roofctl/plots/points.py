@@ -123,13 +123,11 @@ def _draw_one(ax: Axes, kernel: KernelPoints, scene: Scene) -> list[Entry]:
     height = points[0].per_second / scene.unit
     left, right = min(p.intensity for p in points), max(p.intensity for p in points)
     ax.plot([left, right], [height, height], color=INK, linewidth=0.8, gid="join", zorder=3)
-    issued = kernel.issued_per_second
-    if issued is not None and issued > points[0].per_second * _PREDICATED_FROM:
+    if other := _other_count(kernel):
         margin = 1.5
-        ends, rate = [left / margin, right * margin], issued / scene.unit
+        ends, rate = [left / margin, right * margin], other[0] / scene.unit
         ax.plot(ends, [rate, rate], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
-        lost = 1 - points[0].per_second / issued
-        entries.append(_issued_entry(f"issued warp instructions ({lost * 100:.0f} % lost)"))
+        entries.append(_issued_entry(f"{other[1]} ({other[2] * 100:.0f} % lost)"))
     for point in points:
         look = level_look(point.level, scene.options)
         assessment = scene.judge(point)
@@ -230,24 +228,32 @@ def draw_multi(ax: Axes, scene: Scene, *, numbered: bool) -> list[Entry]:
     for level in looks:
         face = level.color if numbered else FAINT
         entries.append(Entry(filled(level.marker, face), fixed=_level_entry(level.name, scene)))
-    if any(_loses(kernel) for kernel in scene.kernels):
-        entries.append(_issued_entry("issued warp instructions"))
+    lines = dict.fromkeys(other[1] for kernel in scene.kernels if (other := _other_count(kernel)))
+    entries += [_issued_entry(name) for name in lines]
     return [*([] if numbered else _kernel_entries(scene)), *entries, *remarks(scene)]
 
 
-def _loses(kernel: KernelPoints) -> bool:
-    """Whether divergence and partial warps take more than can be seen."""
-    issued = kernel.issued_per_second
-    return bool(issued and kernel.points and issued > kernel.points[0].per_second * _PREDICATED_FROM)
+def _other_count(kernel: KernelPoints) -> tuple[float, str, float] | None:
+    """The rate of the instructions that the points do not count, its name, and what is lost between the two.
+
+    None where they are the same to what can be seen: no divergence, and full warps.
+    """
+    if not kernel.points:
+        return None
+    rate, issued, threads = kernel.points[0].per_second, kernel.issued_per_second, kernel.threads_per_second
+    if issued is not None and issued > rate * _PREDICATED_FROM:
+        return issued, "issued warp instructions", 1 - rate / issued
+    if threads is not None and threads * _PREDICATED_FROM < rate:
+        return threads, "thread instructions / 32", 1 - threads / rate
+    return None
 
 
 def _draw_issued(ax: Axes, kernel: KernelPoints, point: Point, color: str, scene: Scene) -> None:
-    """A short dashed line above a point, at the rate of issued instructions."""
-    if not _loses(kernel) or kernel.issued_per_second is None:
-        return
-    reach, rate = 1.35, kernel.issued_per_second / scene.unit
-    ends = [point.intensity / reach, point.intensity * reach]
-    ax.plot(ends, [rate, rate], color=color, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
+    """A short dashed line above (or below) a point, at the rate of the other count of instructions."""
+    if other := _other_count(kernel):
+        reach, rate = 1.35, other[0] / scene.unit
+        ends = [point.intensity / reach, point.intensity * reach]
+        ax.plot(ends, [rate, rate], color=color, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
 
 
 def _level_entry(name: str, scene: Scene) -> str:

@@ -139,11 +139,24 @@ def type_text(kernel: KernelPoints) -> str:
 def footnotes(scene: Scene, *, numbered: bool) -> list[str]:
     """One line per thing that is not on the picture, with its reason."""
     lines = (
+        *scene.options.remarks,
+        *_held_down(scene),
         *_absent_ceilings(scene),
         *_missing_points(scene, numbered=numbered),
         *_missing_spreads(scene, numbered=numbered),
     )
     return [plain(line) for line in lines]
+
+
+def _held_down(scene: Scene) -> list[str]:
+    """Peaks that were measured while the power limit held the clock down: the clock of the picture is not theirs."""
+    held = [peak for roofline in scene.rooflines for peak in roofline.peaks if peak.power_limited and peak.clock]
+    if not held:
+        return []
+    names = ", ".join(dict.fromkeys(WORK_LABELS.get(peak.work, peak.work) for peak in held))
+    clocks = sorted(peak.clock.hz for peak in held if peak.clock)
+    ends = dict.fromkeys(f"{hz / 1e9:.2f}" for hz in (clocks[0], clocks[-1]))
+    return [f"{names}: sustained, measured at {' to '.join(ends)} GHz, where the power limit held the clock"]
 
 
 def _absent_ceilings(scene: Scene) -> list[str]:

@@ -46,7 +46,7 @@ class PlotOptions:
     ``levels`` get ceilings and points. ``kernels`` is looked up by full name, then by short name.
     ``size`` is width and height in inches of a figure without a table: one with a table may grow.
     ``legend_rows`` is how many rows a column of the table holds; None is as many as fit.
-    ``spread``: error bars over launches.
+    ``spread``: error bars over launches. ``remarks`` are footnotes of the caller.
     """
 
     title: str = ""
@@ -57,6 +57,7 @@ class PlotOptions:
     size: tuple[float, float] = (7.0, 4.6)
     legend_rows: int | None = None
     spread: bool = False
+    remarks: tuple[str, ...] = ()
 
     def kernel_style(self, kernel: KernelPoints) -> KernelStyle:
         return self.kernels.get(kernel.kernel) or self.kernels.get(kernel.short_name) or KernelStyle()

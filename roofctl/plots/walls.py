@@ -38,6 +38,7 @@ _COLORED: Final = 8
 """More kernels than this are told apart by number alone; colour then tells loads from stores."""
 
 _NAME_CHARACTERS: Final = 11
+_REASONS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,10 @@ def walls(
     """
     drawn = [(index, k) for index, k in enumerate(kernels) if k.points]
     if not drawn:
+        reasons = list(dict.fromkeys(f"{access}: {why}" for k in kernels for access, why in k.missing.items()))
         raise InputError(
-            f"no kernel has a {' or '.join(spaces)} memory access to draw",
-            hint="capture them: roofctl profile --set walls --set requests ./app (or --set all)",
+            f"no kernel has a {' or '.join(spaces)} memory access to draw ({'; '.join(reasons[:_REASONS])})",
+            hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
         )
     panels = [_SPACES[name] for name in spaces]
     with settings():
@@ -91,7 +93,7 @@ def walls(
         for index, space in enumerate(panels):
             left = _LEFT + index * (across + _GAP)
             ax = figure.add_axes((left / wide, base / high, across / wide, (height - _TOP - _BOTTOM) / high))
-            _panel(ax, space, rooflines, drawn, limits)
+            _panel(ax, space, rooflines, drawn, limits, options)
             write(figure, left, high - 48, space.title, across, size=8.5, gid="panel")
         write_title(figure, _LEFT, wide - 2 * _LEFT, options.title or "Memory walls", options.subtitle)
         top = high - 46
@@ -113,6 +115,7 @@ def _panel(
     rooflines: Sequence[Roofline],
     drawn: Sequence[tuple[int, KernelPoints]],
     limits: tuple[float, float],
+    options: PlotOptions,
 ) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -140,10 +143,14 @@ def _panel(
     _label_walls(ax, space)
     _label_roofs(ax, space, roofs, crowd)
     numbered = len(drawn) > _COLORED
+    styles = {index: options.kernel_style(kernel) for index, kernel in drawn}
     colors = {index: KERNEL_COLORS[i % len(KERNEL_COLORS)] for i, (index, _) in enumerate(drawn)}
     for index, point in points:
         kind = point.level.rpartition(" ")[2]
-        _mark(ax, point, _COLORS[kind] if numbered else colors[index], _MARKERS[kind])
+        chosen = styles[index]
+        _mark(
+            ax, point, chosen.color or (_COLORS[kind] if numbered else colors[index]), chosen.marker or _MARKERS[kind]
+        )
     _number(ax, points, crowd)
 
 
@@ -266,7 +273,7 @@ def _table(drawn: Sequence[tuple[int, KernelPoints]], options: PlotOptions, heig
         Row(
             str(index + 1),
             text.elide(text.plain(options.kernel_style(k).label or k.short_name), 7.5, room),
-            "",
+            f" ({text.elide(text.plain(k.note), 7.5, room)})" if k.note else "",
             "" if k.time_share is None else percent(k.time_share),
         )
         for index, k in drawn
@@ -298,7 +305,11 @@ def _notes(kernels: Sequence[KernelPoints], panels: Sequence[_Space], rooflines:
     ]
     if any(point.caveat for kernel in kernels for point in kernel.points):
         lines.append("hollow: the counts are not exact (see the notes of the report)")
-    lacking = [index + 1 for index, kernel in enumerate(kernels) if not kernel.points]
-    if lacking:
-        lines.append(f"no point for {text.listing(lacking)}: no such access, or not counted")
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, kernel in enumerate(kernels, 1):
+        for space in panels:
+            reasons = {why for access, why in kernel.missing.items() if access.startswith(space.name)}
+            if reasons and not any(point.work == space.name for point in kernel.points):
+                groups.setdefault((space.name, "; ".join(sorted(reasons))), []).append(number)
+    lines += [f"no {name} point for {text.listing(numbers)}: {why}" for (name, why), numbers in groups.items()]
     return [text.plain(line) for line in lines]
