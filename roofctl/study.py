@@ -100,6 +100,7 @@ def study(request: Request) -> Study:
     profile = found.profile if found else None
     name = profile.chip if profile else catalogue().chip_of(next(iter(device.compute_capabilities), None))
     chip = catalogue().chips.get(name or "")
+    notes += _pascal(profile.compute_capability if profile else next(iter(device.compute_capabilities), ""))
     captures = captures_of(complete(parts), name, request.group)
     clocks, said = choose_clocks(captures, device, profile, request.clock)
     notes += said
@@ -151,6 +152,14 @@ def timings_of(answer: Study) -> tuple[tuple[Timing, ...], list[Note]]:
         notes.append(Note("times are by the measured ceilings"))
     facts, each = answer.analysis.facts, answer.clocks.each
     return timings(facts, answer.rooflines[0], answer.chip, launch, each), notes
+
+
+def _pascal(compute_capability: str) -> list[Note]:
+    """A word on L1 where users saw unit-stride loads that look like 8 bytes each (nvprof, GTX 1080)."""
+    if not compute_capability.startswith("6."):
+        return []
+    text = "L1 transactions of compute capability 6 are not known to be of 32 bytes: the L1 intensity is not reliable"
+    return [Note(text, warning=True)]
 
 
 def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError | None, list[Note]]:

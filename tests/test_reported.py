@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shapes import FULL, ISSUED, THREAD, TIME, L, line, ncu_details, ncu_raw
+from shapes import FULL, ISSUED, THREAD, TIME, L, line, ncu_details, ncu_raw, parts, write
 
+from roofctl.analysis import analyse
+from roofctl.counts import evaluate
 from roofctl.errors import InputError
+from roofctl.grouping import group_captures
 from roofctl.report import document
 from roofctl.study import Request, study
 
@@ -89,3 +92,22 @@ def test_divergent_threads_are_a_lower_bound_of_warps(tmp_path: Path) -> None:
     lone = {name: value for name, value in both.items() if name != ISSUED}
     notes = study(Request(inputs=(written(tmp_path, ncu_raw([L("k(int)", lone)])),))).notes
     assert any("thread instructions / 32 is a lower bound" in note.text for note in notes)
+
+
+def test_pascal_transactions_are_not_taken_for_sectors_without_a_word(tmp_path: Path) -> None:
+    facts = {**FULL, "device__attribute_display_name": "NVIDIA TITAN Xp"}
+    (path,) = write(tmp_path, a=ncu_raw([L("k(int)", facts, cc="6.1")]))
+    answer = study(Request(inputs=(path,)))
+    assert any("the L1 intensity is not reliable" in note.text for note in answer.notes if note.warning)
+    (path,) = write(tmp_path, b=ncu_raw([L("k(int)", facts, cc="7.0")]))
+    assert not any("L1 intensity" in note.text for note in study(Request(inputs=(path,))).notes)
+
+
+def test_a_short_kernel_has_a_word_on_its_time() -> None:
+    def notes(nanoseconds: int) -> str:
+        read = parts(ncu_raw([L("k(int)", {**FULL, TIME: nanoseconds})]))
+        analysis = analyse(group_captures([evaluate(part, "gh100") for part in read], "kernel"), None)
+        return "\n".join(note.text for note in analysis.notes)
+
+    assert "shorter than 20 µs: a profiler's time is 0.5 to 2 µs off there" in notes(7_000)
+    assert "shorter" not in notes(70_000)
