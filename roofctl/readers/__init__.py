@@ -10,7 +10,7 @@ from roofctl.errors import InputError
 from roofctl.names import some
 from roofctl.quantities import catalogue
 from roofctl.readers import databases, diagnose, ncu, ncurep, nvprof
-from roofctl.readers.cells import Irregular
+from roofctl.readers.arrow import Irregular
 from roofctl.readers.columnar import Page, read
 from roofctl.readers.launches import Converter, Launch, to_parts
 from roofctl.readers.numbers import Evidence, Mark, decide, gather

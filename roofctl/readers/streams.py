@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 
 from roofctl.errors import InputError
 
-BLOCK_BYTES: Final = 1 << 20
+BLOCK_BYTES: Final = 1 << 22
 LONGEST_LINE: Final = 32 << 20
 """Bytes of a line; the widest raw page (8,000 counters) has lines of half a million."""
 
