@@ -47,7 +47,7 @@ def read_columns(path: Path, *, mark: Mark | None = None, **how: int) -> list[Pa
     known = catalogue().counters()
 
     def page_of(table: Table) -> Page:
-        return (RawPage if table.kind == "ncu_raw" else DetailsPage)(table, known, mark)
+        return RawPage(table, known, mark) if table.kind == "ncu_raw" else DetailsPage(known, mark)
 
     found, page = read(path, page_of, **how)
     denied = diagnose.permission_error(source, found.banners)

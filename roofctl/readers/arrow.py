@@ -50,8 +50,8 @@ class Cells:
 class Rows:
     """Some columns of some rows: binary arrays by name, and the numbers of the rows' lines."""
 
-    def __init__(self, columns: Mapping[str, Any] | Rows, lines: Any) -> None:
-        self._columns: Mapping[str, Any] = columns._columns if isinstance(columns, Rows) else columns
+    def __init__(self, columns: Mapping[str, Any], lines: Any) -> None:
+        self._columns = columns
         self.lines = lines
 
     def __len__(self) -> int:
@@ -111,6 +111,10 @@ class Rows:
             result = np.array([not is_missing(text_of(cell)) for cell in found])[codes]
         return result
 
+    def after(self, line: int) -> Rows:
+        """The same rows; lines are numbered from ``line`` on instead of 0."""
+        return Rows(self._columns, self.lines + line)
+
     def kept(self, good: Any) -> Rows:
         """The rows that are ``good``, a truth value for each."""
         if bool(good.all()):
@@ -129,27 +133,30 @@ class Rows:
         return Rows(columns, lines[order])
 
 
+def _offsets(array: Any) -> Any:
+    """Where each cell begins and the last one ends, in the data of a binary array."""
+    if not len(array):
+        return np.zeros(1, np.int32)
+    return np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, 4 * array.offset)
+
+
 def _content(array: Any) -> tuple[bytes, Any]:
     """The bytes of all cells of a binary array, and where each begins and the last one ends."""
-    _, offsets, data = array.buffers()
-    if not len(array) or data is None:
-        return b"", np.zeros(len(array) + 1, np.int64)
-    places = np.frombuffer(offsets, np.int32, len(array) + 1, 4 * array.offset).astype(np.int64)
+    places, data = _offsets(array), array.buffers()[2]
     first, last = int(places[0]), int(places[-1])
-    return data[first:last].to_pybytes(), places - first
+    content = data[first:last].to_pybytes() if data and last > first else b""
+    return content, places.astype(np.int64) - first
 
 
 def _same(array: Any) -> list[bytes]:
     """The one cell of an array of equal cells; nothing for other arrays."""
-    if not len(array):
+    count, places = len(array), _offsets(array)
+    width = int(places[1] - places[0]) if count else 0
+    # Nearly every other array is told by its size alone.
+    if not count or int(places[-1] - places[0]) != width * count or bool((places[1:] - places[:-1] != width).any()):
         return []
-    content, offsets = _content(array)
-    width = int(offsets[1])
-    if len(content) != width * len(array) or content[:width] != content[width : 2 * width] and len(array) > 1:
-        return []
-    if not bool((np.diff(offsets) == width).all()) or content[width:] != content[: len(content) - width]:
-        return []
-    return [content[:width]]
+    content, _ = _content(array)
+    return [content[:width]] if content[width:] == content[: len(content) - width] else []
 
 
 class Splitter:

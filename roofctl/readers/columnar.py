@@ -171,7 +171,7 @@ class _Reader:
     def take(self, block: _Block) -> None:
         """Take the rows of a block, in order; lines that are no regular rows go through ``tables``."""
         first, page = self._number, self._page()
-        rows = Rows(block.rows, block.rows.lines + (first + 1))
+        rows = block.rows.after(first + 1)
         looked = block.looked
         if block.others:
             lines = block.data.split(b"\n")

@@ -157,7 +157,7 @@ class DetailsPage:
 
     columns: Sequence[str] = (*_KEY[2:], *_SHAPE, "Metric Name", "Metric Unit", "Metric Value")
 
-    def __init__(self, table: Table, known: frozenset[str], mark: Mark | None) -> None:
+    def __init__(self, known: frozenset[str], mark: Mark | None) -> None:
         self._known = known
         self._launch_of: dict[tuple[str, ...], int] = {}
         self._launches: list[tuple[str, ...]] = []
@@ -271,16 +271,19 @@ class DetailsPage:
         launch, metric, unit = (self._rows[name].whole() for name in ("launch", "metric", "unit"))
         odd = dict(column.odd)
         order = np.argsort(metric, kind="stable")
-        bounds = np.searchsorted(metric[order], np.arange(len(self._metrics.numbers) + 1))
+        bounds = np.cumsum([0, *np.bincount(metric, minlength=len(self._metrics.numbers))])
         found: list[tuple[int, int, str, Counted]] = []
         count = int(np.count_nonzero(inside))
         for name, number in self._metrics.numbers.items():
             rows = order[bounds[number] : bounds[number + 1]]
-            rows = rows[inside[launch[rows]]]
+            rows = rows if count == len(inside) else rows[inside[launch[rows]]]
             if not len(rows):
                 continue
-            where, first = np.unique(launch[rows], return_index=True)
-            rows, places = rows[first], position[where]
+            where = launch[rows]
+            if not bool((where[1:] > where[:-1]).all()):
+                where, first = np.unique(where, return_index=True)
+                rows = rows[first]
+            places = position[where]
             cells = Counted(
                 _spread(digits, rows, places, count, 0),
                 _spread(decimals, rows, places, count, MISSING),
