@@ -249,6 +249,15 @@ def test_fields_without_quotes_and_with_quotes_in_odd_places(text: str, block_by
     assert way(tmp_path, "\n".join([*head, *quoted]), block_bytes) in ("same", "error", "irregular")
 
 
+@pytest.mark.parametrize("text", [RAW, DETAILS], ids=["raw", "details"])
+@pytest.mark.parametrize("block_bytes", [64, 700, 1 << 20])
+def test_a_quote_that_stays_open_at_the_end_of_a_row(text: str, block_bytes: int, tmp_path: Path) -> None:
+    lines = text.rstrip("\n").split("\n")
+    for at in (20, len(lines) - 1):
+        content = "\n".join([*lines[:at], lines[at].removesuffix('"') + "x", *lines[at + 1 :]]) + "\n"
+        assert way(tmp_path, content, block_bytes) in ("same", "error")
+
+
 def test_a_block_that_begins_with_a_byte_order_mark(tmp_path: Path) -> None:
     lines = RAW.split("\n")
     content = "\n".join([*lines[:10], "\ufeff" + lines[10], *lines[11:]])

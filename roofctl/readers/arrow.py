@@ -169,7 +169,7 @@ class Splitter:
         self._places = places
         self._width = width
         self._names = [str(place) for place in range(width)]
-        inside = sorted({place for place in places.values() if place < width})
+        inside = sorted({width - 1, *(place for place in places.values() if place < width)})
         types = {str(place): pa.binary() for place in inside}
         self._convert = csv.ConvertOptions(
             include_columns=list(types), column_types=types, null_values=[], check_utf8=False
@@ -207,8 +207,10 @@ class Splitter:
                 table = self._read(block, _forgiving(others))
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return None
-        # A quote that is left open swallows lines.
+        # A quote that is left open swallows lines, or the end of the last one.
         if table.num_rows + len(others) != count or not table.num_rows:
+            return None
+        if table.column(str(self._width - 1))[-1].as_py().endswith(b"\n"):
             return None
         return table, others
 

@@ -31,6 +31,9 @@ _LATEST_TABLE: Final = 1_000_000
 
 _MOST_THREADS: Final = 4
 
+_ROOM: Final = 105
+"""Per cent of the rows that a file is expected to have; a packed file has more, and room is made as they come."""
+
 _WARM_BYTES: Final = 30 << 20
 
 
@@ -45,6 +48,9 @@ class Page(Protocol):
 
     @property
     def skipped(self) -> int: ...
+
+    def expect(self, rows: int) -> None:
+        """Be told about how many rows will come."""
 
     def look(self, rows: Rows) -> Any:
         """What the page must know of rows to take them; changes nothing, and runs in several threads."""
@@ -86,7 +92,7 @@ def read(
     """
     # Once a large array is given back, the allocator keeps what is freed; else each block costs page faults.
     np.empty(_WARM_BYTES, np.uint8)
-    reader = _Reader(page_of, head_rows)
+    reader = _Reader(page_of, head_rows, path.stat().st_size)
     blocks = streams.blocks(path, block_bytes)
     for block in blocks:
         rest = reader.head(block)
@@ -109,23 +115,26 @@ def _ahead(blocks: Iterator[bytes], split: Callable[[bytes], _Block]) -> Iterato
     with ThreadPoolExecutor(threads) as pool:
         for block in blocks:
             waiting.append(pool.submit(split, block))
-            if len(waiting) > threads:
+            if len(waiting) >= threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
 
 class _Reader:
-    def __init__(self, page_of: PageOf, head_rows: int) -> None:
+    def __init__(self, page_of: PageOf, head_rows: int, size: int) -> None:
         self.scanner = Scanner()
         self.page: Page | None = None
         self._page_of = page_of
         self._head_rows = head_rows
+        self._size = size
+        self._expected = 0
         self._number = 0
 
     def head(self, block: bytes) -> bytes:
         """Read the lines of ``block`` until the table is known; what is left of it."""
         _check_line_ends(block)
+        self._expected = _ROOM * self._size * block.count(b"\n") // len(block) // 100
         at = 0
         while self.page is None and at < len(block):
             end = block.index(b"\n", at) + 1
@@ -156,6 +165,7 @@ class _Reader:
             # A row of units comes before rows or not at all.
             table.units = table.units or []
             rows = self._read_slowly()
+            self.page.expect(self._expected)
             self.page.take(rows, self.page.look(rows))
 
     def split(self, data: bytes) -> _Block:

@@ -47,6 +47,11 @@ class Grown:
         self._room[self.length : end] = piece
         self.length = end
 
+    def expect(self, length: int) -> None:
+        """Make room for as much; what is not used of it costs nothing."""
+        if length > len(self._room) and not self.length:
+            self._room = np.empty(length, self._room.dtype)
+
     def whole(self) -> Any:
         """What there is, to be read or changed in place."""
         return self._room[: self.length]
@@ -85,6 +90,12 @@ class Numbers:
         self._open: list[tuple[Any, Any]] = []
         self._ambiguous = False
         self._missing: dict[bytes, bool] = {}
+
+    def expect(self, rows: int) -> None:
+        """Make room for as many."""
+        for column in self.columns:
+            column.digits.expect(rows)
+            column.decimals.expect(rows)
 
     def look(self, rows: Rows, names: Sequence[str]) -> Parsed:
         """Read cells under the mark that seems right now; changes nothing."""
@@ -203,7 +214,7 @@ class Counted:
 
 
 def to_array(counter: str, cells: Counted, converter: Converter) -> Any:
-    """A nullable column of SI numbers: Int64 while every value is a whole count, else Float64.
+    """A nullable column of SI numbers: Int64 while every value is a whole count, else Float64. It may keep ``digits``.
 
     Raises InputError as ``converter`` does, and Irregular for values beyond what a counter can be.
     """
@@ -211,7 +222,7 @@ def to_array(counter: str, cells: Counted, converter: Converter) -> Any:
     if not cells.odd and len(cells.units) == 1 and not (cells.decimals[present]).any() and present.any():
         unit = converter.unit(counter, Cell("", cells.units[0], int(cells.lines[present.argmax()])))
         if unit.factor == 1.0 and unit.dimension in _COUNTED:  # As it stands: nearly every counter.
-            return pd.arrays.IntegerArray(cells.digits.copy(), ~present)
+            return pd.arrays.IntegerArray(cells.digits, ~present)
     strange = _strange(counter, cells, converter, present)
     whole = np.zeros(len(present), np.int64)
     real = np.zeros(len(present), np.float64)

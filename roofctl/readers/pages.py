@@ -50,6 +50,13 @@ class RawPage:
         self._unseen = [name for name in rest if name not in self._seen]
         self.columns = [*self._words, *self._counters, *self._unseen]
 
+    def expect(self, rows: int) -> None:
+        """Make room for as many."""
+        for _, codes in self._words.values():
+            codes.expect(rows)
+        self._lines.expect(rows)
+        self._numbers.expect(rows)
+
     def look(self, rows: Rows) -> _Launches:
         """Texts, numbers, and which counters that were not there before are there."""
         return _Launches(
@@ -171,6 +178,12 @@ class DetailsPage:
         self._line = Grown("int64")
         self._present: set[tuple[str, str]] = set()
         self.skipped = 0
+
+    def expect(self, rows: int) -> None:
+        """Make room for as many."""
+        for column in (*self._rows.values(), self._line):
+            column.expect(rows)
+        self._numbers.expect(rows)
 
     def look(self, rows: Rows) -> _Metrics:
         """Where launches change, what counters there are, and numbers of those that are known."""
