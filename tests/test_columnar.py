@@ -14,18 +14,19 @@ from shapes import CLOCK, DRAM_R, FULL, L2, LSU, THREAD, TIME, L, ncu_details, n
 
 from roofctl.errors import InputError
 from roofctl.readers import Irregular, read_columns, read_file
+from roofctl.readers.tables import Scanner
 
 SEEDS = seeds()
 MANY = [L(f'k{i % 3}<int, {i % 3}>(float *, "x")', {**FULL, LSU: 40_000 + i}, id=str(i), grid=f"({i}, 1, 1)") for i in range(60)]  # fmt: skip
 
 
-def way(tmp_path: Path, content: str | bytes, block_bytes: int = 700) -> str:
+def way(tmp_path: Path, content: str | bytes, block_bytes: int = 4000) -> str:
     path = tmp_path / "x.csv"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return both_ways(path, block_bytes)
 
 
-@pytest.mark.parametrize("block_bytes", [64, 700, 1 << 20])
+@pytest.mark.parametrize("block_bytes", [700, 1 << 20])
 @pytest.mark.parametrize(
     "text",
     [
@@ -63,6 +64,10 @@ def test_files_that_are_left_to_the_other_way(text: str, tmp_path: Path) -> None
     assert way(tmp_path, text) == "irregular"
 
 
+def test_blocks_of_a_line_each(tmp_path: Path) -> None:
+    assert way(tmp_path, 'app, "says"\n' + ncu_details(MANY[:9], 20), 64) == "same"
+
+
 def lines_of(text: str, at: int, new: str) -> str:
     lines = text.split("\n")
     return "\n".join([*lines[:at], new, *lines[at:]])
@@ -89,6 +94,9 @@ RAW, DETAILS = ncu_raw(MANY), ncu_details(MANY)
         '","',
         '"',
         "\x00",
+        '\ufeff"5","100"' + ',"1"' * 9,
+        'x"y,"a""b"c"d,' + '"1",' * 40,
+        '"5"7,1"0"0,"a"b"c",' + "1," * 20,
     ],
 )
 def test_odd_lines_between_rows_stay_odd(text: str, line: str, tmp_path: Path) -> None:
@@ -170,7 +178,7 @@ def test_a_counter_that_only_the_last_launch_has_is_among_the_names(tmp_path: Pa
     assert both_ways(path) == "same"
 
 
-@settings(max_examples=100, derandomize=True, deadline=None, database=None)
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(seed=st.integers(0, 10**9), times=st.integers(1, 6), block=st.sampled_from([64, 700, 1 << 20]))
 def test_damaged_files_read_the_same_both_ways(
     seed: int, times: int, block: int, tmp_path_factory: pytest.TempPathFactory
@@ -188,7 +196,7 @@ def _number(draw: Any) -> str:
     )
 
 
-@settings(max_examples=100, derandomize=True, deadline=None, database=None)
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(seed=st.integers(0, 10**9), european=st.booleans())
 def test_made_up_pages_read_the_same_both_ways(
     seed: int, european: bool, tmp_path_factory: pytest.TempPathFactory
@@ -227,3 +235,47 @@ def test_a_fault_is_told_once_and_by_its_line(tmp_path: Path) -> None:
 
 def test_stepping_aside_is_no_error_of_ours() -> None:
     assert not issubclass(Irregular, InputError)
+
+
+@pytest.mark.parametrize("text", [RAW, DETAILS], ids=["raw", "details"])
+@pytest.mark.parametrize("block_bytes", [700, 1 << 20])
+def test_fields_without_quotes_and_with_quotes_in_odd_places(text: str, block_bytes: int, tmp_path: Path) -> None:
+    lines = text.split("\n")
+    head, rows = lines[:3], lines[3:]
+    bare = [line.replace('"', "") if '""' not in line and "," not in line.replace('","', "") else line for line in rows]
+    odd = [line.replace(',"40', ',4"0', 1) if n % 7 == 0 else line for n, line in enumerate(bare)]
+    quoted = [line.replace('"9.0"', '"9".0""', 1) if n % 5 == 0 else line for n, line in enumerate(odd)]
+    assert way(tmp_path, "\n".join([*head, *bare]), block_bytes) == "same"
+    assert way(tmp_path, "\n".join([*head, *quoted]), block_bytes) in ("same", "error", "irregular")
+
+
+@pytest.mark.parametrize("text", [RAW, DETAILS], ids=["raw", "details"])
+@pytest.mark.parametrize("block_bytes", [64, 700, 1 << 20])
+def test_a_quote_that_stays_open_at_the_end_of_a_row(text: str, block_bytes: int, tmp_path: Path) -> None:
+    lines = text.rstrip("\n").split("\n")
+    for at in (20, len(lines) - 1):
+        content = "\n".join([*lines[:at], lines[at].removesuffix('"') + "x", *lines[at + 1 :]]) + "\n"
+        assert way(tmp_path, content, block_bytes) in ("same", "error")
+
+
+def test_a_block_that_begins_with_a_byte_order_mark(tmp_path: Path) -> None:
+    lines = RAW.split("\n")
+    content = "\n".join([*lines[:10], "\ufeff" + lines[10], *lines[11:]])
+    assert way(tmp_path, content, 64) == "same"
+
+
+def test_rows_that_end_before_the_columns_of_rules_are_read_by_the_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header, *rows = ncu_details(MANY).rstrip("\n").split("\n")
+    more = ',"","Rule Name","Rule Type","Rule Description"'
+    rule = '","'.join([*rows[0].split('","')[:-3], "", "", ""]) + '"' + more
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join([header + more.replace('""', '"More"'), *rows[:30], rule, *rows[30:]]) + "\n")
+    fed: list[int] = []
+    feed = Scanner.feed
+    monkeypatch.setattr(Scanner, "feed", lambda self, number, line: (fed.append(number), feed(self, number, line)))
+    read_columns(path)
+    assert len(fed) < 30
+    monkeypatch.undo()
+    assert both_ways(path) == "same"

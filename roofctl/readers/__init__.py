@@ -10,7 +10,7 @@ from roofctl.errors import InputError
 from roofctl.names import some
 from roofctl.quantities import catalogue
 from roofctl.readers import databases, diagnose, ncu, ncurep, nvprof
-from roofctl.readers.cells import Irregular
+from roofctl.readers.arrow import Irregular
 from roofctl.readers.columnar import Page, read
 from roofctl.readers.launches import Converter, Launch, to_parts
 from roofctl.readers.numbers import Evidence, Mark, decide, gather
@@ -47,7 +47,7 @@ def read_columns(path: Path, *, mark: Mark | None = None, **how: int) -> list[Pa
     known = catalogue().counters()
 
     def page_of(table: Table) -> Page:
-        return (RawPage if table.kind == "ncu_raw" else DetailsPage)(table, known, mark)
+        return RawPage(table, known, mark) if table.kind == "ncu_raw" else DetailsPage(known, mark)
 
     found, page = read(path, page_of, **how)
     denied = diagnose.permission_error(source, found.banners)

@@ -6,6 +6,7 @@ and the first of each unit, go through it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,11 +15,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from roofctl.readers.cells import Irregular
-from roofctl.readers.digits import MISSING, ODD, parse
+from roofctl.readers.arrow import Cells, Irregular, Rows, text_of
+from roofctl.readers.digits import MISSING, ODD, Plain, parse
 from roofctl.readers.launches import LARGEST, Cell, Converter
 from roofctl.readers.numbers import Mark, gather, is_missing
-from roofctl.readers.words import text_of
 from roofctl.units import Unit
 
 _COUNTED: Final = ("count", "bytes", "ratio")
@@ -37,15 +37,20 @@ class Grown:
         self._room = np.empty(0, dtype)
         self.length = 0
 
-    def add(self, piece: Any) -> None:
-        """Take ``piece`` behind what there is."""
-        end = self.length + len(piece)
+    def add(self, piece: Any, count: int | None = None) -> None:
+        """Take ``piece`` behind what there is; or ``count`` times what it holds once."""
+        end = self.length + (len(piece) if count is None else count)
         if end > len(self._room):
             room = np.empty(max(end, len(self._room) * 5 // 4 + 4096), self._room.dtype)
             room[: self.length] = self.whole()
             self._room = room
         self._room[self.length : end] = piece
         self.length = end
+
+    def expect(self, length: int) -> None:
+        """Make room for as much; what is not used of it costs nothing."""
+        if length > len(self._room) and not self.length:
+            self._room = np.empty(length, self._room.dtype)
 
     def whole(self) -> Any:
         """What there is, to be read or changed in place."""
@@ -59,6 +64,15 @@ class Column:
     digits: Grown = field(default_factory=lambda: Grown("int64"))
     decimals: Grown = field(default_factory=lambda: Grown("uint8"))
     odd: list[tuple[int, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Cells of a block as numbers under ``mark``."""
+
+    cells: Cells
+    plain: Plain
+    mark: Mark
 
 
 class Numbers:
@@ -77,32 +91,51 @@ class Numbers:
         self._ambiguous = False
         self._missing: dict[bytes, bool] = {}
 
-    def add(self, data: bytes, starts: Any, ends: Any) -> None:
-        """Read a block's cells, (columns, rows)."""
-        if not starts.size:
+    def expect(self, rows: int) -> None:
+        """Make room for as many."""
+        for column in self.columns:
+            column.digits.expect(rows)
+            column.decimals.expect(rows)
+
+    def look(self, rows: Rows, names: Sequence[str]) -> Parsed:
+        """Read cells under the mark that seems right now; changes nothing."""
+        mark = self._mark
+        # Where each cell may have to be read again, each is needed.
+        cells = rows.cells(names, short=mark is not None)
+        return Parsed(cells, parse(cells.data, cells.starts, cells.ends, mark or "point"), mark or "point")
+
+    def add(self, parsed: Parsed) -> None:
+        """Take a block's cells."""
+        cells, plain = parsed.cells, parsed.plain
+        if not cells.rows:
             return
-        plain = parse(data, starts, ends, self._mark or "point")
-        odd = self._odd(data, starts, ends, plain.decimals)
+        if parsed.mark != (self._mark or "point"):
+            plain = parse(cells.data, cells.starts, cells.ends, self._mark or "point")
+        odd = self._odd(cells, plain.decimals)
         if not self._given:
             point, comma = self._evidence(odd, sure=plain.sure)
             if comma and not self._mark:
                 self._decide("comma")
-                plain = parse(data, starts, ends, "comma")
-                odd = self._odd(data, starts, ends, plain.decimals)
+                plain = parse(cells.data, cells.starts, cells.ends, "comma")
+                odd = self._odd(cells, plain.decimals)
                 point, _ = self._evidence(odd, sure=False)
             if (self._mark == "comma" and point) or (self._mark == "point" and comma):
                 raise Irregular
             if point and not self._mark:
                 self._decide("point")
             if not self._mark and len(plain.open):
-                column, row = np.divmod(plain.open, starts.shape[1])
+                column, row = np.divmod(plain.open, cells.rows)
                 self._open.append((column, row + self.columns[0].decimals.length))
-        for at, row, text in odd:
-            column = self.columns[at]
-            column.odd.append((column.digits.length + row, text))
+        for place, text in odd:
+            number = bisect_right(cells.bounds, place) - 1
+            column, begin = self.columns[number], cells.bounds[number]
+            once = cells.bounds[number + 1] - begin == 1
+            rows = range(cells.rows) if once else (place - begin,)
+            column.odd += [(column.digits.length + row, text) for row in rows]
         for number, column in enumerate(self.columns):
-            column.digits.add(plain.digits[number])
-            column.decimals.add(plain.decimals[number])
+            begin, end = cells.bounds[number : number + 2]
+            column.digits.add(plain.digits[begin:end], cells.rows)
+            column.decimals.add(plain.decimals[begin:end], cells.rows)
 
     def decided(self) -> Mark:
         """The mark of all cells. Raises Irregular when they leave it open."""
@@ -120,33 +153,56 @@ class Numbers:
                     decimals[cells] = 3 - decimals[cells]
         self._open.clear()
 
-    def _evidence(self, odd: Sequence[tuple[int, int, str]], *, sure: bool) -> tuple[bool, bool]:
+    def _evidence(self, odd: Sequence[tuple[int, str]], *, sure: bool) -> tuple[bool, bool]:
         """Whether some cell can be read with a point only, and with a comma only."""
-        found = gather(text for _, _, text in odd)
+        found = gather(text for _, text in odd)
         self._ambiguous = self._ambiguous or bool(found.ambiguous)
         mine = self._mark or "point"
         return bool(found.point) or (sure and mine == "point"), bool(found.comma) or (sure and mine == "comma")
 
-    def _odd(self, data: bytes, starts: Any, ends: Any, decimals: Any) -> list[tuple[int, int, str]]:
-        """Cells that are neither plain nor missing: column, row, text. Marks the missing ones."""
+    def _odd(self, cells: Cells, decimals: Any) -> list[tuple[int, str]]:
+        """Cells that are neither plain nor missing, by place. Marks the missing ones."""
         found = []
-        for column, row in np.argwhere(decimals == ODD).tolist():
-            cell = data[starts[column, row] : ends[column, row]]
+        for place in np.flatnonzero(decimals == ODD).tolist():
+            cell = cells.data[cells.starts[place] : cells.ends[place]]
             missing = self._missing.get(cell)
             if missing is None:
                 if len(self._missing) > _LARGEST_CACHE:
                     self._missing.clear()
                 missing = self._missing[cell] = is_missing(text_of(cell))
             if missing:
-                decimals[column, row] = MISSING
+                decimals[place] = MISSING
             else:
                 text = text_of(cell)
-                found.append((column, row, text.strip() if self._stripped else text))
+                found.append((place, text.strip() if self._stripped else text))
         return found
 
 
+class Words:
+    """The distinct texts of a column, in order of appearance; rows get their numbers."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._codes: dict[bytes, int] = {}
+        self._of_text: dict[str, int] = {}
+
+    def codes(self, coded: tuple[Any, list[bytes]]) -> Any:
+        """A code per row for codes into cells."""
+        codes, cells = coded
+        mine = [self._codes[cell] if cell in self._codes else self._code(cell) for cell in cells]
+        return np.array(mine or [0], dtype=np.int32)[codes]
+
+    def _code(self, cell: bytes) -> int:
+        text = text_of(cell).strip()
+        code = self._of_text.setdefault(text, len(self.texts))
+        if code == len(self.texts):
+            self.texts.append(text)
+        self._codes[cell] = code
+        return code
+
+
 @dataclass(frozen=True)
-class Cells:
+class Counted:
     """One counter's cells, one per launch, with their lines; ``units`` are texts by the codes ``unit_of``."""
 
     digits: Any
@@ -157,8 +213,8 @@ class Cells:
     unit_of: Any = None
 
 
-def to_array(counter: str, cells: Cells, converter: Converter) -> Any:
-    """A nullable column of SI numbers: Int64 while every value is a whole count, else Float64.
+def to_array(counter: str, cells: Counted, converter: Converter) -> Any:
+    """A nullable column of SI numbers: Int64 while every value is a whole count, else Float64. It may keep ``digits``.
 
     Raises InputError as ``converter`` does, and Irregular for values beyond what a counter can be.
     """
@@ -166,7 +222,7 @@ def to_array(counter: str, cells: Cells, converter: Converter) -> Any:
     if not cells.odd and len(cells.units) == 1 and not (cells.decimals[present]).any() and present.any():
         unit = converter.unit(counter, Cell("", cells.units[0], int(cells.lines[present.argmax()])))
         if unit.factor == 1.0 and unit.dimension in _COUNTED:  # As it stands: nearly every counter.
-            return pd.arrays.IntegerArray(cells.digits.copy(), ~present)
+            return pd.arrays.IntegerArray(cells.digits, ~present)
     strange = _strange(counter, cells, converter, present)
     whole = np.zeros(len(present), np.int64)
     real = np.zeros(len(present), np.float64)
@@ -185,7 +241,7 @@ def to_array(counter: str, cells: Cells, converter: Converter) -> Any:
     return pd.arrays.FloatingArray(np.where(counted, whole.astype(np.float64), real), ~present)
 
 
-def _strange(counter: str, cells: Cells, converter: Converter, present: Any) -> list[tuple[int, int | float]]:
+def _strange(counter: str, cells: Counted, converter: Converter, present: Any) -> list[tuple[int, int | float]]:
     """Numbers of odd cells; on the way, in order, every cell that may be at fault meets ``converter``."""
     firsts = []
     for code in range(len(cells.units)):

@@ -229,9 +229,18 @@ def _joined(columns: Mapping[str, list[Any]], names: Sequence[str], form: str, c
 def _numbers(name: str, values: Sequence[Any], unit_text: str, converter: Converter) -> list[Number | None]:
     """A column in SI base units, as the reader of tables makes it of the same values."""
     unit = converter.unit(name, Cell("", unit_text, 0))
+    there = [value for value in values if value is not None]
+    numbers = _as_stored(unit) and not any(isinstance(value, str) for value in there)
+    if numbers and min(there, default=0) >= 0 and max(there, default=0) <= LARGEST:
+        return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
     return [
         None if value is None else _number(name, value, unit, converter.source, n) for n, value in enumerate(values)
     ]
+
+
+def _as_stored(unit: Unit) -> bool:
+    """Whether values are in SI base units already, whole ones as integers."""
+    return unit.factor == 1.0 and unit.dimension in ("count", "bytes", "ratio")
 
 
 def _number(name: str, value: Any, unit: Unit, source: str, launch: int) -> Number:
@@ -241,7 +250,7 @@ def _number(name: str, value: Any, unit: Unit, source: str, launch: int) -> Numb
             hint="the file may be damaged: copy it again, or capture again",
         )
     whole = int(value) if value == int(value) else None
-    if unit.factor == 1.0 and unit.dimension in ("count", "bytes", "ratio"):
+    if _as_stored(unit):
         return value if whole is None else whole
     return to_base(Decimal(repr(value) if whole is None else whole), unit)
 

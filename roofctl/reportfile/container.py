@@ -246,7 +246,11 @@ class Slimmer:
             length = result[at + 1]
             at += 2
             if length > _LOW:
-                length, at = _varint(result, at - 1)
+                if result[at] <= _LOW:
+                    length = length & _LOW | result[at] << 7
+                    at += 1
+                else:
+                    length, at = _varint(result, at - 1)
             number = result[at + 1]
             if number > _LOW:
                 number = number & _LOW | result[at + 2] << 7
@@ -312,6 +316,8 @@ def _skip(data: bytes, at: int) -> int:
         return at + 2 + data[at + 1]
     if key <= _LOW and key & 7 == _VARINT and data[at + 1] <= _LOW:
         return at + 2
+    if key <= _LOW and key & 7 == _BYTES and data[at + 2] <= _LOW:
+        return at + 3 + (data[at + 1] & _LOW | data[at + 2] << 7)
     key, at = _varint(data, at)
     kind = key & 7
     if kind == _VARINT:
