@@ -30,7 +30,8 @@ class Kernels:
     """One capture, aggregated.
 
     ``frame``: ``kernel``, ``block``, ``grid``, ``launches``, and per quantity X the columns
-    ``X`` (mean per launch), ``X_median``, ``X_min``, ``X_max`` and ``caveat:X``, and ``X_total`` of times and counts.
+    ``X`` (mean per launch), ``X_min``, ``X_max`` and ``caveat:X``, ``X_total`` of times and counts, ``X_median``
+    of the time and its clock.
     A median that cannot be known (from a summary of several launches) is missing.
     ``missing`` says per quantity why no kernel has it.
     """
@@ -293,7 +294,9 @@ def _statistics(
         totals = pd.DataFrame({name: frame.get(f"{name}_total", values[name] * frame["launches"]) for name in names})
         lows, highs = (pd.DataFrame({name: _ends(frame, name, end) for name in names}) for end in ("min", "max"))
     each = values.groupby(which, sort=False)
-    rows, counts, firsts, medians = each.size(), each.count(), each.first(), each.median().astype("Float64")
+    rows, counts, firsts = each.size(), each.count(), each.first()
+    timed = [name for name in names if name in SECTION_OF_TIME]
+    medians = values[timed].groupby(which, sort=False).median().astype("Float64")
     if frame["is_summary"].any():
         medians = medians.where(launches == 1)
     # A gap in one launch of several is a gap in the sum.
@@ -304,7 +307,8 @@ def _statistics(
         result[name] = _mean(sums[name], firsts[name], rows, launches)
         if catalogue().quantities[name].additive:
             result[f"{name}_total"] = sums[name]
-        result[f"{name}_median"] = medians[name]
+        if name in timed:
+            result[f"{name}_median"] = medians[name]
         result[f"{name}_min"], result[f"{name}_max"] = least[name], most[name]
     return result
 

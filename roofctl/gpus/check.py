@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -59,6 +60,16 @@ def file_problems(path: Path) -> tuple[str, ...]:
 
 def check_profile(path: Path) -> Checked[GpuProfile]:
     """Validate a GPU profile; a file that cannot be read or parsed raises InputError."""
+    try:
+        seen = path.stat()
+    except OSError:
+        return _check_profile(path, 0, 0)
+    return _check_profile(path, seen.st_mtime_ns, seen.st_size)
+
+
+@lru_cache(maxsize=128)
+def _check_profile(path: Path, _changed: int, _size: int) -> Checked[GpuProfile]:
+    """Each file once per process, unless it changes: a search by name looks through all of them, more than once."""
     document = read_document(path)
     return _checked(document, GpuProfile, [*_source_problems(document), *_name_problems(document)])
 
