@@ -119,6 +119,7 @@ def study(request: Request) -> Study:
         wanted=Wanted(request.model, request.instructions, request.precisions),
         chip=chip,
         selection=request.selection,
+        ranks={source.label: source.rank for source in sources if source.rank is not None},
     )
     return Study(
         sources=reading.labels,

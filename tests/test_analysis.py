@@ -122,6 +122,7 @@ def test_a_whole_launch() -> None:
         "predicated_on_fraction": None,
         "verdict": "HBM would bind first, but only 20% of its roof is reached: 5 times faster at the roof",
         "advice": [],
+        "rank": None,
     }
     assert dict(found) == expected
 

@@ -62,6 +62,7 @@ STABLE = [
     "predicated_on_fraction",
     "verdict",
     "advice",
+    "rank",
 ]
 
 

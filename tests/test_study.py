@@ -393,3 +393,21 @@ def test_upper_bound_goes_away_with_the_better_file(tmp_path: Path) -> None:
     worse = {**{k: v for k, v in FULL.items() if "srcunit" not in k}, L2_ALL: 46_000}
     (path,) = write(tmp_path, a=ncu_raw([L("k(int)", {**worse, **H200})]))
     assert any("upper bound" in text for text in texts(asked(path)))
+
+
+def test_rows_of_a_job_know_their_rank(tmp_path: Path) -> None:
+    texts = {f"rank{n}": ncu_raw([L("k(int)", {**FULL, **H200})]) for n in range(3)}
+    paths = write(tmp_path, **texts)
+    answer = study(Request(inputs=tuple(paths)))
+    assert [(Path(row["source"]).name, row["rank"]) for row in answer.analysis.rows] == [
+        (f"rank{n}.csv", n) for n in range(3)
+    ]
+    assert study(Request(inputs=(raw(tmp_path, "plain"),))).analysis.rows[0]["rank"] is None
+
+
+def test_of_many_kernels_only_those_that_are_shown_become_records(tmp_path: Path) -> None:
+    launches = [L(f"k{n}(int)", {**FULL, **H200, TIME: 1000 + n}, id=str(n)) for n in range(300)]
+    (path,) = write(tmp_path, many=ncu_raw(launches))
+    rows = study(Request(inputs=(path,), selection=Selection(top=3))).analysis.rows
+    assert [row["kernel"] for row in rows] == ["k299(int)", "k298(int)", "k297(int)"]
+    assert sum(row["time_share"] for row in rows) < 0.02

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -74,9 +74,11 @@ def analyse(
     wanted: Wanted | None = None,
     chip: Chip | None = None,
     selection: Selection | None = None,
+    ranks: Mapping[str, int] | None = None,
 ) -> Analysis:
     """Rows and points of the selected kernels; with a machine also fractions, bounds, verdicts and advice.
 
+    ``ranks`` are those of sources that belong to one of a job's processes.
     Where only the other count of instructions was captured it stands in, with a note.
     Kernels of several captures stay apart and carry their source; shares are of all kernels'
     time, selected or not. Raises InputError that lists the kernels when the selection is empty, and
@@ -87,7 +89,7 @@ def analyse(
     shorts = short_names(record["kernel"] for _, record in records)
     totals = {id(c): known(c.frame["seconds_total"].sum()) if c.has("seconds") else None for c in captures}
     kernels = [gather(record, c, shorts[record["kernel"]], totals[id(c)]) for c, record in records]
-    job = _Job(wanted, machine, chip, several=len(captures) > 1)
+    job = _Job(wanted, machine, chip, several=len(captures) > 1, ranks=ranks or {})
     if wanted.model == "flop":
         flop.check_counted(kernels)
         flop.note_sets(kernels, job.gaps)
@@ -114,6 +116,7 @@ class _Job:
     machine: Machine | None
     chip: Chip | None
     several: bool
+    ranks: Mapping[str, int]
     gaps: Gaps = field(default_factory=Gaps)
 
     @property
@@ -144,6 +147,7 @@ class _Job:
                     flop.against(flop_row, flop_points, machine.flop)
         for each, _ in pairs:
             findings.fill(each, everything)
+            each["rank"] = self.ranks.get(facts.source)
         return [(each, replace(drawn, number=number)) for each, drawn in pairs]
 
 

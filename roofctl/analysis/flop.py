@@ -43,7 +43,7 @@ COLUMNS: Final = (
     *("l1_intensity", "l2_intensity", "hbm_intensity", "l1_of_roof", "l2_of_roof", "hbm_of_roof", "bound"),
     *("bound_level", "attainable_flops_per_second", "of_peak", "l1_bound", "l2_bound", "hbm_bound"),
     *("flops_caveat", "integer_instructions", "sm_clock_hz", "grid", "block", "source"),
-    *("verdict", "advice"),
+    *("verdict", "advice", "rank"),
 )
 """Names of a row, in order. ``precision`` and what follows from it are null for a kernel without such work."""
 

@@ -28,7 +28,7 @@ COLUMNS: Final = (
     *("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts"),
     *("thread_instructions", "sm_clock_hz", "grid", "block", "source"),
     *("issued_gips", "issued_of_peak", "thread_efficiency", "lost_fraction", "predicated_on_fraction"),
-    *("verdict", "advice"),
+    *("verdict", "advice", "rank"),
 )
 """Names of a row, in order. JSON and CSV have all of them; null where not known."""
 

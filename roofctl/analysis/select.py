@@ -45,19 +45,46 @@ class Selection:
 def select(captures: Sequence[Kernels], selection: Selection) -> list[tuple[Kernels, dict[str, Any]]]:
     """Records of the kernels to show, with their capture, longest total time first."""
     selection.check()
-    records = [
-        (capture, {str(name): value for name, value in record.items()})
-        for capture in captures
-        for record in capture.frame.to_dict("records")
-    ]
-    kept = [pair for pair in records if selection.keeps(pair[1]["kernel"])]
+    # On columns, not records: of a hundred thousand kernels only those that are shown become records.
+    rows = [row for number, capture in enumerate(captures) for row in _rows(number, capture, selection)]
+    kept = sorted(rows)[: selection.top] if selection.top else sorted(rows)
     if not kept:
-        found = list(dict.fromkeys(base_name(record["kernel"]) for _, record in records))
+        names = dict.fromkeys(name for capture in captures for name in capture.frame["kernel"].unique())
+        found = list(dict.fromkeys(map(base_name, names)))
         filters = (("--kernel", selection.kernel), ("--exclude", selection.exclude))
         given = " ".join(f"{option} {pattern!r}" for option, pattern in filters if pattern)
         raise InputError(
             f"no kernel is left by {given}; the input has: {some(found, 12)}",
             hint="filters match the function's base name; --match-full matches the full name",
         )
-    kept.sort(key=lambda pair: (-(known(pair[1].get("seconds_total")) or 0.0), pair[1]["kernel"]))
-    return kept[: selection.top] if selection.top else kept
+    return [(captures[number], record) for number, record in _records(captures, kept)]
+
+
+Row = tuple[float, str, int, int]
+"""What rows are sorted by: total time (negative: longest first), kernel; then capture number and place in its frame."""
+
+
+def _rows(number: int, capture: Kernels, selection: Selection) -> list[Row]:
+    frame = capture.frame
+    kept = {name for name in frame["kernel"].unique() if selection.keeps(name)}
+    totals = frame["seconds_total"].astype("Float64") if "seconds_total" in frame else [None] * len(frame)
+    return [
+        (-(known(total) or 0.0), kernel, number, place)
+        for place, (kernel, total) in enumerate(zip(frame["kernel"], totals, strict=True))
+        if kernel in kept
+    ]
+
+
+def _records(captures: Sequence[Kernels], rows: Sequence[Row]) -> list[tuple[int, dict[str, Any]]]:
+    """Each row with its capture's number, in the order given."""
+    places: dict[int, list[int]] = {}
+    for *_, number, place in rows:
+        places.setdefault(number, []).append(place)
+    made: dict[tuple[int, int], dict[str, Any]] = {}
+    for number, taken in places.items():
+        records = captures[number].frame.iloc[taken].to_dict("records")
+        made.update(
+            ((number, place), {str(name): value for name, value in record.items()})
+            for place, record in zip(taken, records, strict=True)
+        )
+    return [(number, made[number, place]) for *_, number, place in rows]
