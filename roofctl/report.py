@@ -156,17 +156,19 @@ def advice_lines(analysis: Analysis, most: int = ADVISED) -> list[tuple[str, str
     The mark is the number of the table where a kernel begins, and ``-`` for each advice under it, without a name.
     """
     lines: list[tuple[str, str, str]] = []
-    told: set[str] = set()
+    told: dict[str, str] = {}
     for number, row in enumerate(analysis.rows, 1):
         # Types of operation of one kernel share its advice; their verdicts differ.
-        kernel = f"{row['kernel']} {row['source']} {row['grid']} {row['seconds_total']}"
-        if row["verdict"] is None or (len(told) == most and kernel not in told):
+        kernel, which = row["kernel"], f"{row['source']} {row['grid']} {row['seconds_total']}"
+        # Of one kernel in several captures, such as ranks, the longest speaks for all.
+        again = kernel in told
+        if row["verdict"] is None or (len(told) == most and not again) or (again and told[kernel] != which):
             continue
         work = row.get("precision")
         name = elide(row["short_name"], _NAME_WIDTH) + (f" ({WORK_LABELS[work]})" if work else "")
         lines.append((str(number), name, row["verdict"]))
-        lines += [("-", "", entry["text"]) for entry in row["advice"] or () if kernel not in told]
-        told.add(kernel)
+        lines += [("-", "", entry["text"]) for entry in row["advice"] or () if not again]
+        told[kernel] = which
     return lines
 
 

@@ -25,4 +25,5 @@ class Gaps:
 def who(names: Sequence[str], of: int) -> str:
     if len(names) >= of:
         return "all kernels" if of > 1 else names[0]
-    return some(names, 3)
+    # Ranks of a job have the same kernels.
+    return some(list(dict.fromkeys(names)), 3)
