@@ -49,7 +49,7 @@ class Table:
     """One table: its header, the unit row if it has one, and rows with their line numbers.
 
     ``malformed`` lists lines that begin like a row but have more fields than the header,
-    or too few to hold a value.
+    or too few to hold a value, or end within a quoted cell; the last of these are in ``broken``, too.
     """
 
     kind: str
@@ -59,6 +59,7 @@ class Table:
     units: list[str] | None = None
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
     malformed: list[int] = field(default_factory=list)
+    broken: list[int] = field(default_factory=list)
 
     def column(self, name: str) -> int | None:
         """Index of a column by name, or None."""
@@ -159,7 +160,8 @@ class Scanner:
         return self.table is not None and self.table.kind.startswith("ncu_")
 
     def _add(self, number: int, line: str) -> bool:
-        return self.table is not None and _add_row(self.table, number, split_fields(line, self.table.delimiter))
+        # A quoted cell that is still open takes the line end in.
+        return self.table is not None and _add_row(self.table, number, split_fields(line + "\n", self.table.delimiter))
 
 
 def _open_table(line: str, number: int) -> Table | None:
@@ -181,6 +183,10 @@ def _add_row(table: Table, number: int, fields: list[str]) -> bool:
         return True
     if not _begins_like_row(table, fields):
         return False
+    if fields[-1].endswith("\n"):
+        table.malformed.append(number)
+        table.broken.append(number)
+        return True
     while len(fields) > len(table.header) and not fields[-1].strip():
         fields.pop()
     if not least_fields(table) <= len(fields) <= len(table.header) or not _counts_launches(table, fields):
