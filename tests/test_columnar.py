@@ -293,10 +293,9 @@ def test_a_file_cut_inside_its_last_cell_gives_no_value_of_that_row(
     (part,) = read_file(tmp_path / "x.csv")
     said = [note.text for note in part.notes if note.warning]
     if not whole:
-        assert said == [
-            f"{tmp_path / 'x.csv'}: 1 rows end within a quoted cell (the file was cut there, or written into) and were "
-            f"passed over: line {len(text.splitlines())}"
-        ]
+        (only,) = said
+        assert "1 rows end within a quoted cell (the file was cut there, or written into)" in only
+        assert only.endswith(f"passed over: line {len(text.splitlines())}")
 
 
 def test_a_row_cut_in_the_middle_of_a_file_gives_no_value(tmp_path: Path) -> None:
