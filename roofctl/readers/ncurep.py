@@ -54,8 +54,11 @@ class _NotLoading(InputError):  # noqa: N818 - reads as what happened
 
 def is_meant(path: Path) -> bool:
     """Whether a path is a report, or a file that claims to be one by its name and is no text."""
-    if not path.is_file():
-        return False
+    try:
+        if not path.is_file():
+            return False
+    except OSError:
+        return False  # the reader of texts says why it cannot be read
     return container.is_report(path) or (path.suffix == ".ncu-rep" and not _is_text(path))
 
 

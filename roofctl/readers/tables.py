@@ -21,7 +21,7 @@ _MOST_KEPT: Final = 10_000
 _LONGEST_KEPT: Final = 2_000
 COUNT: Final = re.compile(r"\d{1,12}|\d{1,3}(?:[,.]\d{3}){1,3}")
 _DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")
-_HEADER_WORDS: Final = re.compile(r"Kernel|Invocations|Time\s?\(%\)|Grid X|Avg Size|Counter_Name")
+HEADER_WORDS: Final = re.compile(r"Kernel|Invocations|Time\s?\(%\)|Grid X|Avg Size|Counter_Name")
 _DELIMITERS: Final = ",;\t"
 
 # Kind of table by the names its header must hold; the first that fits wins.
@@ -165,11 +165,12 @@ class Scanner:
 
 
 def _open_table(line: str, number: int) -> Table | None:
-    if not _HEADER_WORDS.search(line):
+    if not HEADER_WORDS.search(line):
         return None
     for delimiter in _DELIMITERS:
         if delimiter in line:
-            header = [name.strip().lstrip("\ufeff") for name in split_fields(line, delimiter)]
+            # A byte-order mark may stand twice, or in the middle where files were joined.
+            header = [name.strip() for name in split_fields(line.lstrip("\ufeff"), delimiter)]
             kind = classify(header)
             if kind:
                 return Table(kind, header, number, delimiter)
