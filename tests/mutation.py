@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from roofctl.analysis import analyse
 from roofctl.counts import Part, evaluate
@@ -31,6 +32,8 @@ from roofctl.readers.text import check_text, read_lines
 DATA = Path(__file__).parent / "data"
 MOST_SEED_BYTES = 6_000
 SECONDS = 10
+REPORTS = 0.02
+"""Share of inputs that are reports: each costs a child process."""
 MEMORY_BYTES = 4 << 30
 
 PIECES = [
@@ -42,13 +45,38 @@ PIECES = [
 
 
 def seeds() -> list[bytes]:
-    """Every file of ``tests/data`` that readers take, the wide ones with some of their columns."""
+    """Every text of ``tests/data`` that readers take, the wide ones with some of their columns."""
     found = []
     for path in sorted(DATA.rglob("*")):
         if path.suffix in (".csv", ".txt", ".log"):
             content = path.read_bytes()
             found.append(content if len(content) <= MOST_SEED_BYTES else _narrow(content))
     return found
+
+
+def reports() -> list[bytes]:
+    """Every Nsight Compute report of ``tests/data``."""
+    return [path.read_bytes() for path in sorted(DATA.rglob("*.ncu-rep"))]
+
+
+def damaged_report(content: bytes, draw: random.Random) -> bytes:
+    """A report with bytes replaced, cut out or put in behind its first four, or with its end cut off."""
+    changed = bytearray(content)
+    for _ in range(draw.choice([1, 1, 5, 50])):
+        start = draw.randrange(4, draw.choice([200, 2_000, len(changed)]))
+        old = draw.choice([1, 1, 1, 4, 40])
+        new = draw.choice(
+            [
+                draw.randbytes(old),
+                draw.randbytes(old),
+                b"",
+                b"\0" * old,
+                b"\xff" * old,
+                changed[start : start + old] * 2,
+            ]
+        )
+        changed[start : start + old] = new
+    return bytes(changed[: draw.randrange(4, len(changed))] if draw.random() < 0.1 else changed)
 
 
 def _narrow(content: bytes) -> bytes:
@@ -89,13 +117,15 @@ def _lines_moved(content: bytes, draw: random.Random) -> bytes:
 
 
 def _recoded(content: bytes, draw: random.Random) -> bytes:
-    action = draw.randrange(6)
+    action = draw.randrange(7)
     if action == 0:
         return content.replace(b"\n", b"\r\n")
     if action == 1:
         return content[: draw.randrange(len(content) + 1)]
     if action == 2:
         return gzip.compress(content)[: draw.choice([None, -1, -9, 20])]
+    if action == 6:
+        return bytes(pa.compress(content, codec="zstd", asbytes=True))[: draw.choice([None, -1, -9, 20])]
     text = content.decode("utf-8", errors="replace")
     encoding = ("utf-16", "utf-16-le", "utf-8-sig")[action - 3]
     return text.encode(encoding)
@@ -156,18 +186,23 @@ def run(count: int, first: int) -> None:
     """Check inputs number ``first`` to ``first + count``; the first fault is shown with the number that makes it."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     signal.signal(signal.SIGALRM, _timed_out)
-    contents = seeds()
+    contents, binaries = seeds(), reports()
     seen: Counter[str] = Counter()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.csv"
         for number in range(first, first + count):
             draw = random.Random(number)  # noqa: S311 - reproducible, not secret
-            path.write_bytes(mutated(draw.choice(contents), draw, draw.randint(1, 6)))
+            report = draw.random() < REPORTS
+            if report:
+                path.write_bytes(damaged_report(draw.choice(binaries), draw))
+            else:
+                path.write_bytes(mutated(draw.choice(contents), draw, draw.randint(1, 6)))
             signal.alarm(SECONDS)
             try:
-                seen[survive(path)] += 1
-                seen["both ways: " + both_ways(path, draw.choice([64, 700, 1 << 20]))] += 1
+                seen[("report " if report else "") + survive(path)] += 1
+                if not report:
+                    seen["both ways: " + both_ways(path, draw.choice([64, 700, 1 << 20]))] += 1
             except BaseException:
                 print(f"input {number}: {path.read_bytes()[:300]!r}", file=sys.stderr)
                 raise

@@ -279,3 +279,36 @@ def test_rows_that_end_before_the_columns_of_rules_are_read_by_the_block(
     assert len(fed) < 30
     monkeypatch.undo()
     assert both_ways(path) == "same"
+
+
+@pytest.mark.parametrize("text", [RAW, DETAILS], ids=["raw", "details"])
+@pytest.mark.parametrize("block_bytes", [64, 700, 1 << 20])
+@pytest.mark.parametrize("lost", range(1, 9))
+def test_a_file_cut_inside_its_last_cell_gives_no_value_of_that_row(
+    text: str, block_bytes: int, lost: int, tmp_path: Path
+) -> None:
+    content = text.rstrip("\n")[: len(text.rstrip("\n")) - lost]
+    whole = content.count('"') % 2 == 0
+    assert way(tmp_path, content, block_bytes) == "same"
+    (part,) = read_file(tmp_path / "x.csv")
+    said = [note.text for note in part.notes if note.warning]
+    if not whole:
+        (only,) = said
+        assert "1 rows end within a quoted cell (the file was cut there, or written into)" in only
+        assert only.endswith(f"passed over: line {len(text.splitlines())}")
+
+
+def test_a_row_cut_in_the_middle_of_a_file_gives_no_value(tmp_path: Path) -> None:
+    lines = RAW.splitlines()
+    lines[30] = lines[30][:-3]
+    assert way(tmp_path, "\n".join(lines)) == "same"
+    (part,) = read_file(tmp_path / "x.csv")
+    assert len(part.frame) == len(MANY) - 1
+
+
+@pytest.mark.parametrize("text", [RAW, DETAILS], ids=["raw", "details"])
+def test_a_complete_last_row_without_a_line_end_is_fine(text: str, tmp_path: Path) -> None:
+    assert way(tmp_path, text.rstrip("\n")) == "same"
+    (part,) = read_file(tmp_path / "x.csv")
+    assert not [note for note in part.notes if note.warning]
+    assert len(part.frame) == len(MANY)

@@ -96,6 +96,19 @@ def test_a_result_larger_than_its_block_is_noticed(tmp_path: Path) -> None:
         container.index(write(tmp_path, bad))
 
 
+@pytest.mark.parametrize("claimed", [3, 10_000_000, 1 << 62])
+def test_more_results_than_a_block_has_room_for_are_noticed(tmp_path: Path, claimed: int) -> None:
+    header = whole(2, claimed) + whole(5, 12)
+    bad = struct.pack("<I", len(header)) + header + bytes(12)
+    with pytest.raises(NotWhole, match=f"claims {claimed:,} results in 12 bytes"):
+        container.index(write(tmp_path, bad))
+
+
+def test_an_empty_result_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(NotWhole, match="is empty"):
+        container.index(write(tmp_path, block([b"\x08\x01\x08\x01\x08\x01", b""])))
+
+
 TEXTS = ["wanted.sum", "device__attribute_a", "device__attribute_b", "other.sum", "nvlink__x"]
 RESULT = text(5, b"mangled") + metric(0, 5) + metric(1, 300) + metric(2, 2) + metric(3, 9) + metric(4, 1) + whole(22, 1)
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import io
 import json
+import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutation import mutated, seeds, survive
+from mutation import damaged_report, mutated, reports, seeds, survive
 from shapes import FULL, LSU, L, ncu_details, ncu_raw
 
 from roofctl.cli.main import cli, main
@@ -49,6 +53,18 @@ def test_damaged_copies_of_every_file_of_ours(
     path = tmp_path_factory.getbasetemp() / "hostile.csv"
     path.write_bytes(mutated(content, random.Random(seed), times))  # noqa: S311
     assert survive(path) in ("read", "refused")
+
+
+def test_the_harness_damages_reports_behind_their_begin() -> None:
+    (content, *_) = reports()
+    made = [damaged_report(content, random.Random(seed)) for seed in range(20)]  # noqa: S311
+    assert all(each.startswith(b"NVR\0") for each in made)
+    assert len({*made, content}) > 18
+
+
+def test_the_harness_packs_both_ways() -> None:
+    made = [mutated(SEEDS[0], random.Random(seed), 1)[:4] for seed in range(400)]  # noqa: S311
+    assert {magic for magic in streams.MAGICS if any(each.startswith(magic) for each in made)} == {*streams.MAGICS}
 
 
 def test_the_harness_sees_a_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -231,3 +247,105 @@ def test_a_large_file_takes_no_more_than_its_share_of_memory(tmp_path: Path) -> 
     )
     child = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert int(child.stdout) < 60
+
+
+def test_a_nul_near_the_begin_does_not_make_text_binary(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"x\0y from the application\n" + MANY.replace("k(int)", "k\0(int)", 1).encode())
+    assert len(read_file(path)[0].frame) == 300
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 30, b"\0" * 5000])
+def test_what_is_no_text_stays_binary(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    assert "is a binary file" in refusal(path).message
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("table", [MANY, MANY * 2])
+def test_utf16_that_ends_within_a_character_is_named_as_cut(encoding: str, table: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(table.encode(encoding)[:-1])
+    assert "text that ends within a character: it is cut" in refusal(path).message
+
+
+@pytest.mark.parametrize("head", ["\ufeff\ufeff", "from the application\n\ufeff"])
+@pytest.mark.parametrize("table", [MANY, ncu_details([L("k(int)")])])
+def test_a_byte_order_mark_before_the_header(head: str, table: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(head + table, encoding="utf-8")
+    assert set(read_file(path)[0].frame["kernel"]) == {"k(int)"}
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(MANY.encode()), "is compressed twice"),
+        (pa.compress(MANY.encode(), codec="zstd", asbytes=True), "is compressed twice"),
+        (b"NVR\0" + bytes(900), "holds an Nsight Compute report, compressed"),
+        (b"SQLite format 3\0" + bytes(900), "holds an SQLite database, compressed"),
+    ],
+)
+def test_what_is_packed_and_no_text_is_named(suffix: str, content: bytes, said: str, tmp_path: Path) -> None:
+    path = packed(tmp_path, f"a b.{suffix}", content)
+    error = refusal(path)
+    assert said in error.message
+    command = error.hint.partition(": ")[2]
+    if shutil.which(command.split()[0]):
+        subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602 - what the hint says
+        assert (tmp_path / "a b").read_bytes() == content
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_a_bomb_of_short_lines_is_refused_early(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "MOST_LINES", 6_000_000)
+    error = refusal(packed(tmp_path, f"a.csv.{suffix}", b"0\n" * 8_000_000))
+    assert "unpacks to more than 400 times its size" in error.message
+
+
+def test_a_table_that_packs_well_is_no_bomb_beyond_the_lower_limit(tmp_path: Path) -> None:
+    row = line_of(0)
+    content = MANY + row * (streams.FRUITLESS_BYTES // len(row) + 1)
+    path = packed(tmp_path, "a.csv.zst", content.encode())
+    assert len(content) > streams.BOMB_RATIO * path.stat().st_size
+    assert len(read_file(path)[0].frame) > 10_000
+
+
+def line_of(number: int) -> str:
+    return MANY.splitlines()[2 + number] + "\n"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_a_disk_that_fails_is_told_with_the_path(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(MANY.encode()) if name.endswith("gz") else MANY.encode())
+
+    class Failing(io.FileIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() or size != 4:
+                raise OSError(errno.EIO, "Input/output error")
+            return super().read(size)
+
+        readinto = None
+
+    monkeypatch.setattr(streams, "open_file", Failing)
+    assert "cannot be read: [Errno 5] Input/output error" in refusal(path).message
+
+
+def test_a_name_that_is_too_long_is_told_with_the_path(tmp_path: Path) -> None:
+    assert "cannot be read: File name too long" in refusal(tmp_path / ("x" * 300 + ".csv")).message
+
+
+def test_a_folder_without_rights_is_told_with_the_path(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    (folder / "a.csv").write_text(MANY)
+    folder.chmod(0)
+    try:
+        if os.access(folder, os.X_OK):
+            pytest.skip("this user may read everything")
+        assert "cannot be read: Permission denied" in refusal(folder / "a.csv").message
+    finally:
+        folder.chmod(0o755)

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -228,6 +229,7 @@ def test_a_reader_that_crashes_is_an_error_of_the_file(tmp_path: Path, monkeypat
 
 
 def test_a_reader_that_does_not_load_is_no_fault_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "ncu_report.py").write_text('raise ImportError("libnvperf_host.so: no such file")', encoding="utf-8")
     error = refused(REPORT)
@@ -243,8 +245,54 @@ def test_a_reader_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.Monk
     assert "was stopped" in refused(REPORT).message
 
 
-def test_memory_of_a_child_is_bounded() -> None:
-    assert child.MEMORY_BYTES <= 4 << 30
+def broken_reader(folder: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    (folder / "ncu_report.py").write_text(program, encoding="utf-8")
+
+
+def test_a_reader_that_does_not_load_is_replaced_by_ncu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken_reader(tmp_path, monkeypatch, 'raise ImportError("libnvperf_host.so: no such file")')
+    fake_ncu(tmp_path, monkeypatch, f"cat {PAIR / 'capture.csv'}")
+    assert len(part(REPORT).frame) == 12
+
+
+def test_memory_of_a_child_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken_reader(tmp_path, monkeypatch, f"import mmap\nmmap.mmap(-1, {child.MEMORY_BYTES})")
+    error = refused(REPORT)
+    assert "needs more memory than it may have here" in error.message
+    assert "damaged" not in error.message
+
+
+@pytest.mark.parametrize("hard", [3 << 30, 64 << 30])
+def test_a_memory_limit_of_the_user_stays(hard: int) -> None:
+    program = (
+        "import resource\nfrom roofctl.reportfile.child import limit_memory\n"
+        f"resource.setrlimit(resource.RLIMIT_AS, ({hard}, {hard}))\nlimit_memory()\n"
+        "print(*resource.getrlimit(resource.RLIMIT_AS))"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said.split() == [str(min(hard, child.MEMORY_BYTES))] * 2
+
+
+def test_a_report_is_read_under_a_lower_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limited = tmp_path / "python"
+    limited.write_text(f'#!/bin/sh\nulimit -v 3000000\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    limited.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(limited))
+    assert len(part(REPORT).frame) == 12
+
+
+def test_a_fault_that_is_not_the_readers_does_not_damage_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "python").write_text(
+        "#!/bin/sh\necho 'OSError: [Errno 28] No space left on device' >&2\nexit 1\n", encoding="utf-8"
+    )
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    error = refused(REPORT)
+    assert "No space left on device" in error.message
+    assert "damaged" not in error.message
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -307,6 +355,20 @@ def test_an_ncu_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     error = refused(REPORT)
     assert "ncu 2022.3.0 cannot read this report, which ncu 2025.3.1 made: Failed to load report file" in error.message
     assert "pip install 'roofctl[ncu-rep]'" in error.hint
+
+
+@pytest.mark.usefixtures("no_reader")
+def test_an_ncu_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_ncu(tmp_path, monkeypatch, "exec sleep 60")
+    monkeypatch.setattr(ncurep, "_EXPORT_SECONDS", 0.5)
+    assert "ncu cannot print it" in (error := refused(REPORT)).message
+    assert "did not answer within" in error.message
+
+
+@pytest.mark.usefixtures("no_reader")
+def test_an_ncu_that_prints_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_ncu(tmp_path, monkeypatch, "exit 0")
+    assert "ncu 2022.3.0 printed nothing of this report" in refused(REPORT).message
 
 
 @pytest.mark.usefixtures("no_reader")

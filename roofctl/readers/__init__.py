@@ -180,11 +180,21 @@ def _read_table(table: Table, source: str, notes: list[Note]) -> list[Launch]:
 def _scan_notes(found: Scan, source: str) -> list[Note]:
     notes = [Note(f"{source}: the profiler says: {line}", warning=True) for line in diagnose.error_lines(found)]
     for table in found.tables:
-        if table.malformed and table.kind != "nvprof_device":
-            shown = some([str(line) for line in table.malformed], 5)
+        if table.broken:
+            shown = some([str(line) for line in table.broken], 5)
             notes.append(
                 Note(
-                    f"{source}: {len(table.malformed)} rows do not fit the header of line {table.line} "
+                    f"{source}: {len(table.broken)} rows end within a quoted cell (the file was cut there, or written "
+                    f"into) and were passed over: line {shown}",
+                    warning=True,
+                )
+            )
+        unfit = sorted({*table.malformed}.difference(table.broken))
+        if unfit and table.kind != "nvprof_device":
+            shown = some([str(line) for line in unfit], 5)
+            notes.append(
+                Note(
+                    f"{source}: {len(unfit)} rows do not fit the header of line {table.line} "
                     f"({len(table.header)} columns) and were passed over: line {shown}",
                     warning=True,
                 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,17 +37,28 @@ _CHILD_BYTES: Final = 16 << 20
 """Reports up to this size take one child; starting another would take longer than it saves."""
 _MOST_CHILDREN: Final = 8
 _SECONDS: Final = 60.0
+_EXPORT_SECONDS: Final = 120.0
 _BYTES_PER_SECOND: Final = 1 << 20
 """A child may take this long, and longer for a large report: a tenth of the speed measured."""
 _INSTALL: Final = "pip install 'roofctl[ncu-rep]'"
 _EXPORT: Final = "ncu --import {name} --csv --page raw --print-units base > {stem}.csv"
 _TAIL: Final = 160
+_NO_MEMORY: Final = re.compile(r"MemoryError|bad_alloc|Cannot allocate memory|failed to map segment")
+_OF_READER: Final = re.compile(r'File "[^"]*ncu_report[^"]*", line|in _read_slice$', re.MULTILINE)
+"""What a traceback of the child shows where NVIDIA's reader failed, or gave what no report holds."""
+
+
+class _NotLoading(InputError):  # noqa: N818 - reads as what happened
+    """NVIDIA's reader is installed but does not load here, whatever the file is."""
 
 
 def is_meant(path: Path) -> bool:
     """Whether a path is a report, or a file that claims to be one by its name and is no text."""
-    if not path.is_file():
-        return False
+    try:
+        if not path.is_file():
+            return False
+    except OSError:
+        return False  # the reader of texts says why it cannot be read
     return container.is_report(path) or (path.suffix == ".ncu-rep" and not _is_text(path))
 
 
@@ -59,7 +71,7 @@ def _is_text(path: Path) -> bool:
 
 
 def read_report(path: Path) -> list[Part] | None:
-    """The launches of a report as one part; None where ``ncu_report`` is not installed.
+    """The launches of a report as one part; None where ``ncu_report`` is not installed, or does not load and ncu is.
 
     A report is what one run of ncu left, so its processes are one capture. Raises InputError that says what is
     wrong with the file: cut, damaged, made by a newer ncu, or without kernels.
@@ -76,7 +88,12 @@ def read_report(path: Path) -> list[Part] | None:
     # As ncu prints them: process by process, in the order in which they first launched.
     order = {name: number for number, name in enumerate(dict.fromkeys(stored.process for stored in index.results))}
     results = sorted(index.results, key=lambda stored: order[stored.process])
-    answers = _ask(path, index, results)
+    try:
+        answers = _ask(path, index, results)
+    except _NotLoading:
+        if shutil.which("ncu"):
+            return None
+        raise
     if unread := sum(answer["unread"] for answer in answers):
         raise _not_understood(path, index, unread)
     return [_part(path, results, answers)]
@@ -144,10 +161,21 @@ def _answer(path: Path, index: Index, plan: Path, seconds: float) -> Answer:
         if index.version and tools.numbers(index.version) > tools.numbers(_reader_version()):
             raise _not_understood(path, index, 0)
         last = child.stderr.strip().rpartition("\n")[2][:_TAIL]
-        if re.match(r"(?:ImportError|ModuleNotFoundError)\b", last):
+        if _NO_MEMORY.search(child.stderr):
             raise InputError(
+                f"{path}: NVIDIA's report reader needs more memory than it may have here ({last})",
+                hint="raise the limit where there is one (ulimit -v), else the report may be damaged; or export it: "
+                + _export(path),
+            )
+        if re.match(r"(?:ImportError|ModuleNotFoundError)\b", last):
+            raise _NotLoading(
                 f"{path} is an Nsight Compute report, but NVIDIA's report reader does not load here: {last}",
                 hint=f"pip install --force-reinstall ncu-report; or where ncu is: {_export(path)}",
+            )
+        if not child.signal and not _OF_READER.search(child.stderr):
+            raise InputError(
+                f"{path} could not be read, though no fault was found in it: {last or 'the reader says no reason'}",
+                hint=f"check the memory and the space for temporary files; or export it: {_export(path)}",
             )
         how = f"crashed ({process.signal_name(child.signal)})" if child.signal else f"failed ({last})"
         raise InputError(
@@ -269,7 +297,9 @@ def exported_lines(path: Path) -> list[str]:
         ncu = tools.locate("ncu")
         known = tools.ask_version("ncu", ncu)
         answer = process.run(
-            [ncu, "--import", path.resolve(), "--csv", "--page", "raw", "--print-units", "base"], env={"LC_ALL": "C"}
+            [ncu, "--import", path.resolve(), "--csv", "--page", "raw", "--print-units", "base"],
+            env={"LC_ALL": "C"},
+            timeout=_EXPORT_SECONDS + path.stat().st_size / _BYTES_PER_SECOND,
         )
     except ToolNotFound as error:
         raise InputError(
@@ -286,6 +316,11 @@ def exported_lines(path: Path) -> list[str]:
         raise InputError(
             f"{path}: ncu {known} cannot read this report{by}: {_said(answer.stdout + answer.stderr)}",
             hint=f"{_INSTALL} (reads reports of 2020 to 2026), or export it with the ncu that made it: {_export(path)}",
+        )
+    if not answer.stdout.strip():
+        raise InputError(
+            f"{path}: ncu {known} printed nothing of this report",
+            hint=f"{_INSTALL}, or export it with the ncu that made it: {_export(path)}",
         )
     return answer.stdout.splitlines()
 

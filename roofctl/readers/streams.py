@@ -30,8 +30,13 @@ BOMB_RATIO: Final = 400
 Pages of repetitive launches pack 20 to 150 times; gzip ends at 1,032 times, zstd at tens of thousands.
 """
 
+FRUITLESS_BYTES: Final = 8 << 20
+"""As ``BOMB_BYTES`` while nothing that looks like a table has come: short lines cost most."""
+
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
+MAGICS: Final = (_GZIP, _ZSTD)
+"""How packed files begin that are unpacked on the way."""
 _SNIFFED: Final = 4096
 _BOMS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -58,15 +63,15 @@ def watched(progress: Progress) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+def blocks(path: Path, size: int = BLOCK_BYTES, *, fruitless: Callable[[], bool] = lambda: False) -> Iterator[bytes]:
     """Blocks of about ``size`` bytes of UTF-8, each of whole lines.
 
     gzip and zstd are unpacked, UTF-16 and UTF-32 recoded, a byte-order mark is taken away; a last line
     without an end gets one. Raises InputError for a folder, an unreadable or damaged file, a line beyond
-    ``LONGEST_LINE``, and for what unpacks to many times its size.
+    ``LONGEST_LINE``, and for what unpacks to many times its size, sooner while what came is ``fruitless``.
     """
     rest = b""
-    for chunk in _decoded(_unpacked(path, size)):
+    for chunk in _decoded(_unpacked(path, size, fruitless), path):
         end = _last_line_end(chunk)
         if end:
             # One copy, not three: blocks are most of what a large file costs.
@@ -88,7 +93,7 @@ def _last_line_end(data: bytes) -> int:
     return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
 
 
-def _unpacked(path: Path, size: int) -> Iterator[bytes]:
+def _unpacked(path: Path, size: int, fruitless: Callable[[], bool] = lambda: False) -> Iterator[bytes]:
     """Chunks of the file's content, unpacked."""
     with open_file(path) as file:
         total = os.fstat(file.fileno()).st_size
@@ -101,7 +106,7 @@ def _unpacked(path: Path, size: int) -> Iterator[bytes]:
         while chunk := _read(content, size, path, packed=packed):
             produced += len(chunk)
             done = file.tell()
-            if packed and produced > BOMB_BYTES and produced > BOMB_RATIO * done:
+            if packed and produced > BOMB_RATIO * done and produced > (FRUITLESS_BYTES if fruitless() else BOMB_BYTES):
                 raise InputError(
                     f"{path} unpacks to more than {BOMB_RATIO} times its size ({produced >> 20} MiB from "
                     f"{done} bytes so far); no capture does",
@@ -124,7 +129,8 @@ def _read(content: Any, size: int, path: Path, *, packed: bool) -> bytes:
     try:
         chunk: bytes = content.read(size)
     except (EOFError, gzip.BadGzipFile, zlib.error, OSError, ValueError) as error:
-        if packed:
+        # What unpacks has no number for an error of its own; those of the system have.
+        if packed and getattr(error, "errno", None) is None:
             raise InputError(
                 f"{path} is compressed but damaged or cut off ({error})",
                 hint="copy or compress it again; a cut capture is not read in part",
@@ -135,9 +141,9 @@ def _read(content: Any, size: int, path: Path, *, packed: bool) -> bytes:
 
 def open_file(path: Path) -> IO[bytes]:
     """The file, opened for bytes. Raises InputError for a folder, and for what is not there or not readable."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; expected a profiler's output file", hint="name the file inside it")
     try:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder; expected a profiler's output file", hint="name the file inside it")
         return path.open("rb")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file", hint="check the path") from error
@@ -148,6 +154,12 @@ def open_file(path: Path) -> IO[bytes]:
 def head(path: Path) -> bytes:
     """The first bytes of the content, unpacked but not decoded; empty for an empty file."""
     return next(_unpacked(path, _SNIFFED), b"")
+
+
+def is_zstd(path: Path) -> bool:
+    """Whether a file is packed with zstd."""
+    with open_file(path) as file:
+        return file.read(len(_ZSTD)) == _ZSTD
 
 
 def encoding_of(head: bytes) -> str | None:
@@ -161,7 +173,7 @@ def encoding_of(head: bytes) -> str | None:
     return "utf-16-be" if head[:1] == b"\0" and even >= _HALF and odd < even / 4 else None
 
 
-def _decoded(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _decoded(chunks: Iterator[bytes], path: Path) -> Iterator[bytes]:
     """UTF-8 of ``chunks``, without a byte-order mark. Bytes that are no UTF-8 are left to those who decode cells."""
     first = next(chunks, b"")
     encoding = encoding_of(first[:_SNIFFED])
@@ -172,4 +184,8 @@ def _decoded(chunks: Iterator[bytes]) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
     for chunk in itertools.chain((first,), chunks):
         yield decoder.decode(chunk).encode("utf-8", errors="replace")
-    yield decoder.decode(b"", final=True).encode("utf-8", errors="replace")
+    if decoder.decode(b"", final=True):
+        raise InputError(
+            f"{path} is {encoding.upper()} text that ends within a character: it is cut, or other text was appended",
+            hint="copy it again, or capture again",
+        )

@@ -21,7 +21,7 @@ _MOST_KEPT: Final = 10_000
 _LONGEST_KEPT: Final = 2_000
 COUNT: Final = re.compile(r"\d{1,12}|\d{1,3}(?:[,.]\d{3}){1,3}")
 _DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")
-_HEADER_WORDS: Final = re.compile(r"Kernel|Invocations|Time\s?\(%\)|Grid X|Avg Size|Counter_Name")
+HEADER_WORDS: Final = re.compile(r"Kernel|Invocations|Time\s?\(%\)|Grid X|Avg Size|Counter_Name")
 _DELIMITERS: Final = ",;\t"
 
 # Kind of table by the names its header must hold; the first that fits wins.
@@ -49,7 +49,7 @@ class Table:
     """One table: its header, the unit row if it has one, and rows with their line numbers.
 
     ``malformed`` lists lines that begin like a row but have more fields than the header,
-    or too few to hold a value.
+    or too few to hold a value, or end within a quoted cell; the last of these are in ``broken``, too.
     """
 
     kind: str
@@ -59,6 +59,7 @@ class Table:
     units: list[str] | None = None
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
     malformed: list[int] = field(default_factory=list)
+    broken: list[int] = field(default_factory=list)
 
     def column(self, name: str) -> int | None:
         """Index of a column by name, or None."""
@@ -159,15 +160,17 @@ class Scanner:
         return self.table is not None and self.table.kind.startswith("ncu_")
 
     def _add(self, number: int, line: str) -> bool:
-        return self.table is not None and _add_row(self.table, number, split_fields(line, self.table.delimiter))
+        # A quoted cell that is still open takes the line end in.
+        return self.table is not None and _add_row(self.table, number, split_fields(line + "\n", self.table.delimiter))
 
 
 def _open_table(line: str, number: int) -> Table | None:
-    if not _HEADER_WORDS.search(line):
+    if not HEADER_WORDS.search(line):
         return None
     for delimiter in _DELIMITERS:
         if delimiter in line:
-            header = [name.strip().lstrip("\ufeff") for name in split_fields(line, delimiter)]
+            # A byte-order mark may stand twice, or in the middle where files were joined.
+            header = [name.strip() for name in split_fields(line.lstrip("\ufeff"), delimiter)]
             kind = classify(header)
             if kind:
                 return Table(kind, header, number, delimiter)
@@ -181,6 +184,10 @@ def _add_row(table: Table, number: int, fields: list[str]) -> bool:
         return True
     if not _begins_like_row(table, fields):
         return False
+    if fields[-1].endswith("\n"):
+        table.malformed.append(number)
+        table.broken.append(number)
+        return True
     while len(fields) > len(table.header) and not fields[-1].strip():
         fields.pop()
     if not least_fields(table) <= len(fields) <= len(table.header) or not _counts_launches(table, fields):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from roofctl.errors import InputError
 from roofctl.readers import streams
+from roofctl.readers.databases import MAGIC as DATABASE
+from roofctl.readers.tables import HEADER_WORDS
+from roofctl.reportfile.container import MAGIC as REPORT
 
 MOST_BYTES: Final = 1 << 30
 """Text that is read line by line into memory, at several times its size."""
@@ -16,8 +20,9 @@ MOST_BYTES: Final = 1 << 30
 MOST_LINES: Final = 20_000_000
 """Lines of such text."""
 
-_EXPORT_NCU: Final = "export it with: ncu --import {name} --csv --page raw --print-units base > {stem}.csv"
-_EXPORT_NVPROF: Final = "export it with: nvprof --csv --print-gpu-trace -u ns -i {name} --log-file {stem}.csv"
+_BINARY: Final = 0.02
+"""Share of bytes that are NUL or of no text from which on a file with NULs is no text: damage is rarer."""
+
 _PACKED: Final = ((b"PK\x03\x04", "unzip"), (b"\xfd7zXZ\x00", "unxz"), (b"BZh", "bunzip2"))
 """How compressed files begin that are not read directly, and what unpacks them."""
 
@@ -40,7 +45,8 @@ def read_lines(path: Path) -> Iterator[str]:
     """
     check_text(path)
     taken, lines, blank = 0, 0, True
-    for block in streams.blocks(path):
+    promising: list[bool] = []
+    for block in streams.blocks(path, fruitless=lambda: not promising):
         taken += len(block)
         lines += block.count(b"\n")
         if taken > MOST_BYTES or lines > MOST_LINES:
@@ -51,6 +57,8 @@ def read_lines(path: Path) -> Iterator[str]:
             )
         blank = blank and not block.strip()
         text = block.decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+        if not promising and HEADER_WORDS.search(text):
+            promising.append(True)
         yield from text.removesuffix("\n").split("\n")
     if blank:
         raise _empty(path)
@@ -64,15 +72,17 @@ def _empty(path: Path) -> InputError:
 
 
 def _refuse_binary(path: Path, data: bytes) -> None:
-    names = {"name": path.name, "stem": path.stem}
-    if data.startswith(b"NVR\x00"):
+    if any(data.startswith(magic) for magic in streams.MAGICS):
         raise InputError(
-            f"{path} is an Nsight Compute report (binary), not a CSV table", hint=_EXPORT_NCU.format(**names)
+            f"{path} is compressed twice; expected text packed once at most", hint=f"unpack it: {_unpacking(path)}"
         )
-    if data.startswith(b"SQLite format 3"):
-        tool = "Nsight Systems" if path.suffix == ".sqlite" else "nvprof"
-        hint = _EXPORT_NVPROF.format(**names) if tool == "nvprof" else "roofctl needs ncu's counters: profile with ncu"
-        raise InputError(f"{path} is a database of {tool} (SQLite), not a CSV table", hint=hint)
+    # As they are, they were recognised before.
+    what = "an Nsight Compute report" if data.startswith(REPORT) else "an SQLite database"
+    if data.startswith((REPORT, DATABASE)):
+        raise InputError(
+            f"{path} holds {what}, compressed; only text is read compressed",
+            hint=f"unpack it, and give the unpacked file: {_unpacking(path)}",
+        )
     packed = next((tool for magic, tool in _PACKED if data.startswith(magic)), None)
     if packed:
         raise InputError(
@@ -87,7 +97,17 @@ def _refuse_binary(path: Path, data: bytes) -> None:
             f"{path} is UTF-8 text to which UTF-16 was appended (PowerShell's >> does that); expected one encoding",
             hint="write it in one piece: ncu --log-file FILE, or: … | Out-File -Encoding utf8 FILE",
         )
+    strange = data.count(0) + data.decode("utf-8", errors="replace").count("\ufffd")
+    if strange < _BINARY * len(data):
+        return
     raise InputError(
         f"{path} is a binary file; expected text",
         hint="give the profiler's CSV output (ncu --csv --page raw, or nvprof --csv)",
     )
+
+
+def _unpacking(path: Path) -> str:
+    """The command that unpacks a file once, to a name of its own."""
+    tool = "zstd -dc" if streams.is_zstd(path) else "gzip -dc"
+    name = path.stem if path.suffix in (".gz", ".zst") else f"{path.name}.unpacked"
+    return f"{tool} {shlex.quote(path.name)} > {shlex.quote(name)}"

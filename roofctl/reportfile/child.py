@@ -203,9 +203,16 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
+def limit_memory() -> None:
+    """Bound the address space of this process; a limit that the user set stays where it is lower."""
+    there = [limit for limit in resource.getrlimit(resource.RLIMIT_AS) if limit != resource.RLIM_INFINITY]
+    limit = min([MEMORY_BYTES, *there])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
 def main() -> None:
     """Read the plan named on the command line and print the answer."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    limit_memory()
     plan: Plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     print(json.dumps(read(plan), allow_nan=False))  # noqa: T201 - stdout is the answer
 

@@ -25,6 +25,8 @@ MAGIC: Final = b"NVR\x00"
 
 _LARGEST_HEADER: Final = 64 << 20
 _LARGEST_RESULT: Final = 256 << 20
+_LEAST_RESULT: Final = 5
+"""Bytes of a result at least: its length, and something."""
 _RESULTS, _SESSION, _TEXTS, _PAYLOAD, _PROCESS = 2, 3, 4, 5, 6
 _METRIC: Final = 13
 """Fields of a block's header, and the one of a result that holds a metric."""
@@ -112,13 +114,24 @@ def _block(file: BinaryIO, size: int, found: Index) -> None:
     end = file.tell() + numbers[_PAYLOAD]
     if end > size:
         raise NotWhole(f"it is cut: the block at byte {begin:,} goes on to byte {end:,}, the file ends at {size:,}")
-    for _ in range(numbers[_RESULTS]):
+    _results(file, (begin, end), numbers[_RESULTS], process, found)
+    file.seek(end)
+
+
+def _results(file: BinaryIO, block: tuple[int, int], count: int, process: str, found: Index) -> None:
+    """Note where the results of a block lie; ``block`` is where it begins and ends, ``count`` what it claims."""
+    begin, end = block
+    room = end - file.tell()
+    if count * _LEAST_RESULT > room:
+        raise NotWhole(f"the block at byte {begin:,} claims {count:,} results in {room:,} bytes")
+    for _ in range(count):
         length = _read_length(file, end, "a result")
+        if not length:
+            raise NotWhole(f"a result at byte {file.tell():,} is empty")
         if length > _LARGEST_RESULT:
             raise NotWhole(f"a result of {length:,} bytes at byte {file.tell():,} is larger than any")
         found.results.append(Stored(file.tell(), length, process))
         file.seek(length, os.SEEK_CUR)
-    file.seek(end)
 
 
 def _message(file: BinaryIO, size: int, what: str) -> bytes:
