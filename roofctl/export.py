@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from roofctl import __version__, inputs
-from roofctl.counts import Evaluated, Note, complete, evaluate
+from roofctl.counts import PASSED_BY, Evaluated, Note, complete, evaluate, l1_was_passed_by
 from roofctl.device import describe_device
 from roofctl.errors import InputError, RoofctlError
 from roofctl.grouping import Kernels, capture_members, group_captures
@@ -175,7 +175,9 @@ def _write_source(folder: Path, mark: Mark | None, source: Source, name: str) ->
     chip = catalogue().chip_of(next(iter(describe_device(parts).compute_capabilities), None))
     captures = capture_members([evaluate(part, chip) for part in complete(parts)])
     # All are made before the first is written, so that an unreadable source leaves nothing.
-    tables = [_table(members, file, source.rank) for members in captures]
+    known = catalogue().chips.get(chip or "")
+    bulk_copy = known is not None and known.bulk_copy
+    tables = [_table(members, file, source.rank, bulk_copy=bulk_copy) for members in captures]
     for table in tables:
         pq.write_table(table, _free(folder, name) / "part-0.parquet", compression="zstd")
     return Written(tuple(table.num_rows for table in tables), notes)
@@ -194,11 +196,11 @@ def _free(folder: Path, name: str) -> Path:
             return target
 
 
-def _table(members: Sequence[Evaluated], file: str, rank: int | None) -> pa.Table:
+def _table(members: Sequence[Evaluated], file: str, rank: int | None, *, bulk_copy: bool) -> pa.Table:
     if len(members) == 1:
-        columns, count = _of_launches(members[0]), len(members[0].frame)
+        columns, count = _of_launches(members[0], bulk_copy=bulk_copy), len(members[0].frame)
     else:
-        columns, count = _of_kernels(members)
+        columns, count = _of_kernels(members, bulk_copy=bulk_copy)
     columns["file"] = [file] * count
     columns["rank"] = [rank] * count
     return pa.table(
@@ -206,7 +208,7 @@ def _table(members: Sequence[Evaluated], file: str, rank: int | None) -> pa.Tabl
     )
 
 
-def _of_launches(part: Evaluated) -> dict[str, Any]:
+def _of_launches(part: Evaluated, *, bulk_copy: bool) -> dict[str, Any]:
     """Columns of a capture of one file, row by row as the profiler printed them."""
     frame = part.frame
     columns: dict[str, Any] = {name: frame[name] for name in (*_TEXTS, "launches", "is_summary")}
@@ -214,11 +216,12 @@ def _of_launches(part: Evaluated) -> dict[str, Any]:
         given = frame.get(f"{name}_total")
         total = frame[name] if name in _NOT_SUMMED else frame[name] * frame["launches"]
         columns[name] = total if given is None else given.where(given.notna(), total)
-    columns["caveats"] = _caveats({name: part.caveats.get(name, "") for name in part.quantities}, columns, len(frame))
+    texts = {name: part.caveats.get(name, "") for name in part.quantities}
+    _write_caveats(columns, texts, _passed_by(frame, texts, bulk_copy=bulk_copy))
     return columns
 
 
-def _of_kernels(members: Sequence[Evaluated]) -> tuple[dict[str, Any], int]:
+def _of_kernels(members: Sequence[Evaluated], *, bulk_copy: bool) -> tuple[dict[str, Any], int]:
     """Columns of a capture of several files, which have kernels (or launches) in common."""
     summary = any(bool(part.frame["is_summary"].any()) for part in members)
     (kernels,) = group_captures(members, "kernel" if summary else "launch")
@@ -231,12 +234,38 @@ def _of_kernels(members: Sequence[Evaluated]) -> tuple[dict[str, Any], int]:
     for name in _quantities(kernels):
         columns[name] = frame[name if name in _NOT_SUMMED else f"{name}_total"]
     texts = {name: next(iter(frame[f"caveat:{name}"].dropna()), "") for name in _quantities(kernels)}
-    columns["caveats"] = _caveats(texts, columns, len(frame))
+    _write_caveats(columns, texts, _passed_by(frame, texts, bulk_copy=bulk_copy))
     return columns, len(frame)
 
 
 def _quantities(kernels: Kernels) -> list[str]:
     return [name for name in catalogue().quantities if kernels.has(name)]
+
+
+def _passed_by(frame: Any, texts: dict[str, str], *, bulk_copy: bool) -> list[bool]:
+    """Row by row, whether L1's count is none, as report has it: traffic passed it by."""
+    if not {"l1_transactions", "l2_transactions"} <= set(frame.columns):
+        return [False] * len(frame)
+    names = [name for name in ("l1_transactions", "l2_transactions", "shared_wavefronts") if name in frame]
+    known = frame["l1_transactions"].notna() & frame["l2_transactions"].notna()
+    values = zip(*(frame[name].astype("Float64").fillna(0.0).tolist() for name in names), strict=True)
+    exact = not texts.get("l2_transactions")
+    return [
+        known_here and l1_was_passed_by(l1, l2, sum(shared), exact=exact, bulk_copy=bulk_copy)
+        for known_here, (l1, l2, *shared) in zip(known.tolist(), values, strict=True)
+    ]
+
+
+def _write_caveats(columns: dict[str, Any], texts: dict[str, str], passed_by: Sequence[bool]) -> None:
+    """The column of caveats; L1 traffic of rows where some passed it by is null."""
+    if any(passed_by):
+        counted = columns["l1_transactions"]
+        columns["l1_transactions"] = counted.mask(list(passed_by))
+    caveats = _caveats(texts, columns, len(passed_by))
+    columns["caveats"] = [
+        "; ".join(text for text in (f"l1_transactions: {PASSED_BY}", said) if text) if passed else said
+        for passed, said in zip(passed_by, caveats, strict=True)
+    ]
 
 
 def _caveats(texts: dict[str, str], columns: dict[str, Any], count: int) -> list[str | None]:

@@ -27,6 +27,7 @@ from test_inputs import capture
 
 from roofctl import export, inputs, parallel
 from roofctl.cli.main import main
+from roofctl.counts import PASSED_BY
 from roofctl.errors import InputError
 from roofctl.export import MARKER, capture_names, schema, to_parquet
 from roofctl.inputs import locate
@@ -91,6 +92,24 @@ def test_what_is_not_exact_is_said_where_it_is(here: Path) -> None:
     one, two = table(Path("a.csv"))
     assert one["caveats"].startswith("l2_transactions: ")
     assert two["caveats"] is None
+
+
+def test_l1_traffic_that_report_does_not_count_is_null(here: Path, data: Path) -> None:
+    rows = table(data / "captures-h200" / "gemms")
+    copied = [row for row in rows if row["kernel"].startswith("nvjet")]
+    assert copied
+    assert {row["l1_transactions"] for row in copied} == {None}
+    assert all(f"l1_transactions: {PASSED_BY}" in row["caveats"] for row in copied)
+    others = [row for row in rows if row["l1_transactions"] is not None]
+    assert all(PASSED_BY not in (row["caveats"] or "") for row in others)
+
+
+def test_l1_traffic_is_null_for_that_kernel_alone(here: Path) -> None:
+    write(here / "a.csv", ncu_raw([L("a(int)", {**FULL, L2: 10_000_000}), L("b(int)", FULL, id="1")]))
+    one, two = table(Path("a.csv"))
+    assert (one["l1_transactions"], two["l1_transactions"]) == (None, 44_000)
+    assert one["caveats"].startswith(f"l1_transactions: {PASSED_BY}; ")
+    assert PASSED_BY not in two["caveats"]
 
 
 def test_files_of_one_capture_are_joined(here: Path) -> None:
