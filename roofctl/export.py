@@ -85,7 +85,7 @@ def to_parquet(
     """Write sources to ``folder``, which is there whole at the end or as it was before.
 
     One capture at a time is in memory, per process. Raises InputError when the folder exists (and without ``force``,
-    or when it is no export), and for a source that cannot be read where few are given, or none can. Raises OSError.
+    or when it is no export), and for a source that cannot be read where few are named, or none can. Raises OSError.
     """
     # A link stays one: what it points to is written.
     folder = Path(os.path.realpath(folder))
@@ -173,10 +173,10 @@ def _write(sources: Sequence[Source], folder: Path, mark: Mark | None, watch: Wa
         preload=["roofctl.export"],
     )
     try:
-        for number, result in enumerate(results, start=1):
+        for number, (source, result) in enumerate(zip(sources, results, strict=True), start=1):
             if isinstance(result, RoofctlError):
                 unread.append(result)
-                inputs.check_enough(unread, len(sources))
+                inputs.check_enough(source, unread, len(sources))
             else:
                 rows += result.rows
                 notes += result.notes
