@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
@@ -173,14 +174,16 @@ def _write(sources: Sequence[Source], folder: Path, mark: Mark | None, watch: Wa
         preload=["roofctl.export"],
     )
     try:
-        for number, (source, result) in enumerate(zip(sources, results, strict=True), start=1):
-            if isinstance(result, RoofctlError):
-                unread.append(result)
-                inputs.check_enough(source, unread, len(sources))
-            else:
-                rows += result.rows
-                notes += result.notes
-            watch(number, len(sources))
+        # Closed before the folder is cleared away: nobody writes into it then.
+        with closing(results):
+            for number, (source, result) in enumerate(zip(sources, results, strict=True), start=1):
+                if isinstance(result, RoofctlError):
+                    unread.append(result)
+                    inputs.check_enough(source, unread, len(sources))
+                else:
+                    rows += result.rows
+                    notes += result.notes
+                watch(number, len(sources))
     finally:
         watch(len(sources), len(sources))
     return Export(len(rows), sum(rows), tuple(notes), tuple(unread))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -169,14 +170,15 @@ def read_many(sources: Sequence[Source], mark: Mark | None, watch: Watch | None 
     watch = watch or unwatched
     results = each(partial(_attempt, mark), sources, worthwhile=worthwhile(sources), preload=[__name__])
     try:
-        for source, result in zip(sources, results, strict=True):
-            if isinstance(result, RoofctlError):
-                unread.append(result)
-                check_enough(source, unread, len(sources))
-            else:
-                labels.append(source.label)
-                parts += result
-            watch(len(labels) + len(unread), len(sources))
+        with closing(results):
+            for source, result in zip(sources, results, strict=True):
+                if isinstance(result, RoofctlError):
+                    unread.append(result)
+                    check_enough(source, unread, len(sources))
+                else:
+                    labels.append(source.label)
+                    parts += result
+                watch(len(labels) + len(unread), len(sources))
     finally:
         watch(len(sources), len(sources))
     return Reading(tuple(labels), tuple(parts), tuple(unread))
