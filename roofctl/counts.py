@@ -46,6 +46,14 @@ _FACTS: Final = (
 )
 """Beginnings of columns that say when and where, not what: times, clocks, device and launch."""
 
+PASSED_BY: Final = "not counted: L2 got more from the multiprocessors than L1 counted (bulk copies by TMA, or textures)"
+"""Why L1 traffic is missing where ``l1_was_passed_by``."""
+
+_STRAY_L2_SECTORS: Final = 100_000
+"""Instruction and constant fetches that an all-sources L2 counter shows for a kernel without data traffic."""
+
+_L1_TO_L2_TOLERANCE: Final = 1.05
+
 
 @dataclass(frozen=True)
 class Note:
@@ -93,6 +101,17 @@ class Evaluated:
 def counts_work(counter: str) -> bool:
     """Whether a counter says what a kernel did, not only when, where, or on which device."""
     return not counter.startswith(_FACTS)
+
+
+def l1_was_passed_by(l1: float, l2: float, shared_wavefronts: float, *, exact: bool, bulk_copy: bool) -> bool:
+    """Whether traffic went past L1's counters, as bulk copies (TMA) and textures do; all in transactions per launch.
+
+    Sectors pass L1 at most once each, so on chips with a bulk copy engine an ``exact`` L2 count
+    above L1's says that some traffic was not counted; on any chip, none at L1 with some at L2 does.
+    """
+    sectors = l1 - 4 * shared_wavefronts
+    idle = sectors == 0 and l2 > (0 if exact else _STRAY_L2_SECTORS)
+    return idle or (exact and bulk_copy and l2 > sectors * _L1_TO_L2_TOLERANCE + _STRAY_L2_SECTORS)
 
 
 def check_frame(frame: pd.DataFrame) -> None:

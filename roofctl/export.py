@@ -12,8 +12,10 @@ import os
 import secrets
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -23,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from roofctl import __version__, inputs
-from roofctl.counts import Evaluated, Note, complete, evaluate
+from roofctl.counts import PASSED_BY, Evaluated, Note, complete, evaluate, l1_was_passed_by
 from roofctl.device import describe_device
 from roofctl.errors import InputError, RoofctlError
 from roofctl.grouping import Kernels, capture_members, group_captures
@@ -84,22 +86,30 @@ def to_parquet(
     """Write sources to ``folder``, which is there whole at the end or as it was before.
 
     One capture at a time is in memory, per process. Raises InputError when the folder exists (and without ``force``,
-    or when it is no export), and for a source that cannot be read where few are given, or none can. Raises OSError.
+    or when it is no export), and for a source that cannot be read where few are named, or none can. Raises OSError.
     """
-    _check(folder, force=force)
+    # A link stays one: what it points to is written.
+    folder = Path(os.path.realpath(folder))
+    _check(folder, sources, force=force)
     temporary = folder.with_name(f".{folder.name[:40]}-{secrets.token_hex(4)}.partial")
     temporary.mkdir()
     try:
         export = _write(sources, temporary, mark, watch or inputs.unwatched)
         facts = {"schema": SCHEMA, "roofctl": __version__, "captures": export.captures, "rows": export.rows}
         (temporary / MARKER).write_text(json.dumps(facts) + "\n", encoding="utf-8")
-        _replace(temporary, folder)
+        notes = _replace(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return export
+    return replace(export, notes=(*export.notes, *notes))
 
 
-def _check(folder: Path, *, force: bool) -> None:
+def _check(folder: Path, sources: Sequence[Source], *, force: bool) -> None:
+    here = Path.cwd()
+    if folder in (here, *here.parents):
+        raise InputError(
+            f"{folder} is the folder that you are in, or above it: an export would replace it",
+            hint="name a folder below it, such as launches",
+        )
     if not folder.parent.is_dir():
         raise InputError(f"the folder {folder.parent} does not exist", hint="create it, or choose another")
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
@@ -110,20 +120,50 @@ def _check(folder: Path, *, force: bool) -> None:
         )
     if not force:
         raise InputError(f"{folder} exists", hint="choose another folder, or replace it with --force")
+    _check_nothing_is_lost(folder, sources)
 
 
-def _replace(temporary: Path, folder: Path) -> None:
+def _check_nothing_is_lost(folder: Path, sources: Sequence[Source]) -> None:
+    """Raise InputError when an export that is to be replaced holds more than what an export writes."""
+    given = next((path for source in sources for path in source.files if path.resolve().is_relative_to(folder)), None)
+    if given:
+        raise InputError(
+            f"{given} lies in the folder that is to be replaced, {folder}", hint="export into another folder"
+        )
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        part = name.match("capture=*/part-*.parquet") and len(name.parts) == 2  # noqa: PLR2004 - a folder and a file
+        ours = part or name == Path(MARKER) or (name.match("capture=*") and path.is_dir() and len(name.parts) == 1)
+        if not ours:
+            raise InputError(
+                f"{folder} holds {name}, which is no part of an export",
+                hint="move it elsewhere, or export into another folder",
+            )
+
+
+def _replace(temporary: Path, folder: Path) -> list[Note]:
+    """Put ``temporary`` in the place of ``folder``; a warning where the earlier one could not be removed."""
     if not folder.exists():
         temporary.rename(folder)
-        return
+        return []
     old = temporary.with_suffix(".old")
     folder.rename(old)
-    temporary.rename(folder)
-    shutil.rmtree(old)
+    try:
+        temporary.rename(folder)
+    except BaseException:
+        old.rename(folder)
+        raise
+    try:
+        shutil.rmtree(old)
+    except OSError as error:
+        text = f"the earlier export could not be removed ({error.strerror}): it is now {old}; remove it"
+        return [Note(text, warning=True)]
+    return []
 
 
 def _write(sources: Sequence[Source], folder: Path, mark: Mark | None, watch: Watch) -> Export:
-    tasks = list(zip(sources, capture_names(sources), strict=True))
+    names = capture_names(sources)
+    tasks = list(zip(sources, names, _numbers_taken(names), strict=True))
     rows: list[int] = []
     notes: list[Note] = []
     unread: list[RoofctlError] = []
@@ -134,24 +174,55 @@ def _write(sources: Sequence[Source], folder: Path, mark: Mark | None, watch: Wa
         preload=["roofctl.export"],
     )
     try:
-        for number, result in enumerate(results, start=1):
-            if isinstance(result, RoofctlError):
-                unread.append(result)
-                inputs.check_enough(unread, len(sources))
-            else:
-                rows += result.rows
-                notes += result.notes
-            watch(number, len(sources))
+        # Closed before the folder is cleared away: nobody writes into it then.
+        with closing(results):
+            for number, (source, result) in enumerate(zip(sources, results, strict=True), start=1):
+                if isinstance(result, RoofctlError):
+                    unread.append(result)
+                    inputs.check_enough(source, unread, len(sources))
+                else:
+                    rows += result.rows
+                    notes += result.notes
+                watch(number, len(sources))
     finally:
         watch(len(sources), len(sources))
     return Export(len(rows), sum(rows), tuple(notes), tuple(unread))
 
 
 def capture_names(sources: Sequence[Source]) -> list[str]:
-    """A name for each source: its path without the suffix, from the folder that all have in common."""
+    """A name for each source, no two alike: its path without the suffix, from the folder that all have in common.
+
+    Where two would be alike (x.csv, x.txt) the later one is numbered: x-2.
+    """
     places = [Path(os.path.abspath(_place(source))) for source in sources]  # noqa: PTH100 - links keep their names
     common = Path(os.path.commonpath([place.parent for place in places]))
-    return [str(place.relative_to(common)) for place in places]
+    names = [_utf8(str(place.relative_to(common))) for place in places]
+    taken, used = set(names), set[str]()
+    numbers: dict[str, int] = {}
+    result: list[str] = []
+    for name in names:
+        unique = name
+        while unique in used or (unique != name and unique in taken):
+            numbers[name] = numbers.get(name, 1) + 1
+            unique = f"{name}-{numbers[name]}"
+        used.add(unique)
+        result.append(unique)
+    return result
+
+
+def _numbers_taken(names: Sequence[str]) -> list[frozenset[int]]:
+    """For each name NAME the numbers N of which NAME-N is the name of another source."""
+    taken: dict[str, set[int]] = {}
+    for name in names:
+        stem, _, number = name.rpartition("-")
+        if number.isdecimal():
+            taken.setdefault(stem, set()).add(int(number))
+    return [frozenset(taken.get(name, ())) for name in names]
+
+
+def _utf8(path: str) -> str:
+    """A path as text that can be written; bytes that are no UTF-8 stand in it as Python spells them."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _place(source: Source) -> Path:
@@ -161,44 +232,37 @@ def _place(source: Source) -> Path:
     return path.with_name(path.name.removesuffix(path.suffix) or path.name)
 
 
-def _attempt(folder: Path, mark: Mark | None, task: tuple[Source, str]) -> Written | RoofctlError:
+def _attempt(folder: Path, mark: Mark | None, task: tuple[Source, str, frozenset[int]]) -> Written | RoofctlError:
     try:
         return _write_source(folder, mark, *task)
     except RoofctlError as error:
         return error
 
 
-def _write_source(folder: Path, mark: Mark | None, source: Source, name: str) -> Written:
+def _write_source(folder: Path, mark: Mark | None, source: Source, name: str, taken: frozenset[int]) -> Written:
     parts = inputs.read_one(source, mark)
-    file = ", ".join(str(path) for path in source.files)
+    file = _utf8(", ".join(str(path) for path in source.files))
     notes = tuple(note for part in parts for note in part.notes)
     chip = catalogue().chip_of(next(iter(describe_device(parts).compute_capabilities), None))
     captures = capture_members([evaluate(part, chip) for part in complete(parts)])
     # All are made before the first is written, so that an unreadable source leaves nothing.
-    tables = [_table(members, file, source.rank) for members in captures]
-    for table in tables:
-        pq.write_table(table, _free(folder, name) / "part-0.parquet", compression="zstd")
+    known = catalogue().chips.get(chip or "")
+    bulk_copy = known is not None and known.bulk_copy
+    tables = [_table(members, file, source.rank, bulk_copy=bulk_copy) for members in captures]
+    # A file's second capture is NAME-2, unless that is a source's name: so no process takes another's.
+    numbers = (number for number in count(2) if number not in taken)
+    for table, partition in zip(tables, chain([name], (f"{name}-{number}" for number in numbers)), strict=False):
+        target = folder / f"capture={quote(partition, safe=' ')}"
+        target.mkdir()
+        pq.write_table(table, target / "part-0.parquet", compression="zstd")
     return Written(tuple(table.num_rows for table in tables), notes)
 
 
-def _free(folder: Path, name: str) -> Path:
-    """A new folder for a capture: ``capture=NAME``, or NAME-2 and so on where that is taken."""
-    number = 1
-    while True:
-        target = folder / f"capture={quote(name if number == 1 else f'{name}-{number}', safe=' ')}"
-        try:
-            target.mkdir()
-        except FileExistsError:
-            number += 1
-        else:
-            return target
-
-
-def _table(members: Sequence[Evaluated], file: str, rank: int | None) -> pa.Table:
+def _table(members: Sequence[Evaluated], file: str, rank: int | None, *, bulk_copy: bool) -> pa.Table:
     if len(members) == 1:
-        columns, count = _of_launches(members[0]), len(members[0].frame)
+        columns, count = _of_launches(members[0], bulk_copy=bulk_copy), len(members[0].frame)
     else:
-        columns, count = _of_kernels(members)
+        columns, count = _of_kernels(members, bulk_copy=bulk_copy)
     columns["file"] = [file] * count
     columns["rank"] = [rank] * count
     return pa.table(
@@ -206,7 +270,7 @@ def _table(members: Sequence[Evaluated], file: str, rank: int | None) -> pa.Tabl
     )
 
 
-def _of_launches(part: Evaluated) -> dict[str, Any]:
+def _of_launches(part: Evaluated, *, bulk_copy: bool) -> dict[str, Any]:
     """Columns of a capture of one file, row by row as the profiler printed them."""
     frame = part.frame
     columns: dict[str, Any] = {name: frame[name] for name in (*_TEXTS, "launches", "is_summary")}
@@ -214,11 +278,12 @@ def _of_launches(part: Evaluated) -> dict[str, Any]:
         given = frame.get(f"{name}_total")
         total = frame[name] if name in _NOT_SUMMED else frame[name] * frame["launches"]
         columns[name] = total if given is None else given.where(given.notna(), total)
-    columns["caveats"] = _caveats({name: part.caveats.get(name, "") for name in part.quantities}, columns, len(frame))
+    texts = {name: part.caveats.get(name, "") for name in part.quantities}
+    _write_caveats(columns, texts, _passed_by(frame, texts, bulk_copy=bulk_copy))
     return columns
 
 
-def _of_kernels(members: Sequence[Evaluated]) -> tuple[dict[str, Any], int]:
+def _of_kernels(members: Sequence[Evaluated], *, bulk_copy: bool) -> tuple[dict[str, Any], int]:
     """Columns of a capture of several files, which have kernels (or launches) in common."""
     summary = any(bool(part.frame["is_summary"].any()) for part in members)
     (kernels,) = group_captures(members, "kernel" if summary else "launch")
@@ -231,12 +296,38 @@ def _of_kernels(members: Sequence[Evaluated]) -> tuple[dict[str, Any], int]:
     for name in _quantities(kernels):
         columns[name] = frame[name if name in _NOT_SUMMED else f"{name}_total"]
     texts = {name: next(iter(frame[f"caveat:{name}"].dropna()), "") for name in _quantities(kernels)}
-    columns["caveats"] = _caveats(texts, columns, len(frame))
+    _write_caveats(columns, texts, _passed_by(frame, texts, bulk_copy=bulk_copy))
     return columns, len(frame)
 
 
 def _quantities(kernels: Kernels) -> list[str]:
     return [name for name in catalogue().quantities if kernels.has(name)]
+
+
+def _passed_by(frame: Any, texts: dict[str, str], *, bulk_copy: bool) -> list[bool]:
+    """Row by row, whether L1's count is none, as report has it: traffic passed it by."""
+    if not {"l1_transactions", "l2_transactions"} <= set(frame.columns):
+        return [False] * len(frame)
+    names = [name for name in ("l1_transactions", "l2_transactions", "shared_wavefronts") if name in frame]
+    known = frame["l1_transactions"].notna() & frame["l2_transactions"].notna()
+    values = zip(*(frame[name].astype("Float64").fillna(0.0).tolist() for name in names), strict=True)
+    exact = not texts.get("l2_transactions")
+    return [
+        known_here and l1_was_passed_by(l1, l2, sum(shared), exact=exact, bulk_copy=bulk_copy)
+        for known_here, (l1, l2, *shared) in zip(known.tolist(), values, strict=True)
+    ]
+
+
+def _write_caveats(columns: dict[str, Any], texts: dict[str, str], passed_by: Sequence[bool]) -> None:
+    """The column of caveats; L1 traffic of rows where some passed it by is null."""
+    if any(passed_by):
+        counted = columns["l1_transactions"]
+        columns["l1_transactions"] = counted.mask(list(passed_by))
+    caveats = _caveats(texts, columns, len(passed_by))
+    columns["caveats"] = [
+        "; ".join(text for text in (f"l1_transactions: {PASSED_BY}", said) if text) if passed else said
+        for passed, said in zip(passed_by, caveats, strict=True)
+    ]
 
 
 def _caveats(texts: dict[str, str], columns: dict[str, Any], count: int) -> list[str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ Watch = Callable[[int, int], None]
 """Told how many of how many sources have been read."""
 
 _NAMED: Final = 8
-"""Up to as many files or captures that a user names must all be readable; of more, those that are not are left out."""
+"""Among up to as many inputs those that a user names must be readable; others that are not are left out."""
 _TOLD: Final = 10
 _FILE_SECONDS, _REPORT_SECONDS, _BYTES_PER_SECOND = 0.002, 0.1, 4e6
 """What reading costs, roughly."""
@@ -34,7 +35,7 @@ class Source:
     """One input: the files that hold its counts, and the manifest where it is a capture folder.
 
     ``rank`` is that of the manifest, else what the name tells. ``problem`` is why it cannot be read, where that is
-    known already.
+    known already. ``found``: in a folder or by a pattern, not named by the user.
     """
 
     label: str
@@ -42,6 +43,7 @@ class Source:
     manifest: Manifest | None = None
     rank: int | None = None
     problem: RoofctlError | None = None
+    found: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,25 +91,36 @@ def _searched(path: Path, here: Path) -> list[Source]:
     """Sources in a folder that is no capture, or those that a pattern matches; empty for any other path."""
     if captures.is_capture(here / path) or _is_capture_name(path, here):
         return []
+    errors: list[OSError] = []
     if (here / path).is_dir():
-        found = search.inside(here / path)
+        found = search.inside(here / path, errors.append)
     elif search.is_pattern(here / path):
-        found = [each for match in search.matching(path, here) for each in _expanded(match, here)]
+        found = [each for match in search.matching(path, here) for each in _expanded(match, here, errors)]
     else:
         return []
-    return [_tried(Path(os.path.relpath(each, here)) if not path.is_absolute() else each, here) for each in found]
+
+    def named(each: Path | str) -> Path:
+        return Path(each) if path.is_absolute() else Path(os.path.relpath(each, here))
+
+    return [*(_tried(named(each), here) for each in found), *(_forbidden(named(e.filename), e) for e in errors)]
 
 
-def _expanded(match: Path, here: Path) -> list[Path]:
+def _expanded(match: Path, here: Path, errors: list[OSError]) -> list[Path]:
     folder = (here / match).is_dir() and not captures.is_capture(here / match)
-    return search.inside(here / match) if folder else [here / match]
+    return search.inside(here / match, errors.append) if folder else [here / match]
+
+
+def _forbidden(folder: Path, error: OSError) -> Source:
+    """A folder that cannot be read, below one that was searched."""
+    problem = InputError(f"{folder} cannot be read: {error.strerror}", hint="ask its owner for the right to read it")
+    return Source(str(folder), (), problem=problem, found=True)
 
 
 def _tried(path: Path, here: Path) -> Source:
     try:
-        return _locate(path, here)
+        return replace(_locate(path, here), found=True)
     except InputError as error:
-        return Source(str(path), (), problem=error)
+        return Source(str(path), (), problem=error, found=True)
 
 
 def _ranked(sources: Sequence[Source]) -> list[Source]:
@@ -120,6 +133,10 @@ def _ranked(sources: Sequence[Source]) -> list[Source]:
 
 
 def _locate(path: Path, here: Path) -> Source:
+    if kind := search.special(here / path):
+        raise InputError(f"{path} is a {kind}", hint="write it to a file, and give that file")
+    if path == Path("-") and not (here / path).exists():
+        raise InputError("- would be standard input, which is not read", hint="write it to a file, and give that file")
     # A name without a suffix may be a capture's; anything else that is not there is a missing file.
     if (here / path).is_file() or (path.suffix and not (here / path).is_dir() and not _is_capture_name(path, here)):
         return Source(str(path), (path,))
@@ -143,9 +160,9 @@ def read(sources: Sequence[Source], mark: Mark | None) -> list[Part]:
 
 
 def read_many(sources: Sequence[Source], mark: Mark | None, watch: Watch | None = None) -> Reading:
-    """As ``read``, for few or many: of many sources, those that cannot be read are left out and told.
+    """As ``read``, for few or many: found sources, and some of many, are left out and told where they cannot be read.
 
-    Raises the error of the first that cannot be read when there are few, or when it is so with all.
+    Raises the error of the first that must be readable and is not, or that of the first when it is so with all.
     """
     labels: list[str] = []
     parts: list[Part] = []
@@ -153,22 +170,28 @@ def read_many(sources: Sequence[Source], mark: Mark | None, watch: Watch | None 
     watch = watch or unwatched
     results = each(partial(_attempt, mark), sources, worthwhile=worthwhile(sources), preload=[__name__])
     try:
-        for source, result in zip(sources, results, strict=True):
-            if isinstance(result, RoofctlError):
-                unread.append(result)
-                check_enough(unread, len(sources))
-            else:
-                labels.append(source.label)
-                parts += result
-            watch(len(labels) + len(unread), len(sources))
+        with closing(results):
+            for source, result in zip(sources, results, strict=True):
+                if isinstance(result, RoofctlError):
+                    unread.append(result)
+                    check_enough(source, unread, len(sources))
+                else:
+                    labels.append(source.label)
+                    parts += result
+                watch(len(labels) + len(unread), len(sources))
     finally:
         watch(len(sources), len(sources))
     return Reading(tuple(labels), tuple(parts), tuple(unread))
 
 
-def check_enough(unread: Sequence[RoofctlError], of: int) -> None:
-    """Raise the first error of sources that cannot be read, unless they are some of many."""
-    if of <= _NAMED or len(unread) == of:
+def check_enough(source: Source, unread: Sequence[RoofctlError], of: int) -> None:
+    """Raise an error of sources that cannot be read, the last of them ``source``, unless they may be left out.
+
+    They may when they were found, or are some of many; never all of them.
+    """
+    if of <= _NAMED and not source.found:
+        raise unread[-1]
+    if len(unread) == of:
         raise unread[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from test_inputs import capture
 
 from roofctl import export, inputs, parallel
 from roofctl.cli.main import main
+from roofctl.counts import PASSED_BY
 from roofctl.errors import InputError
 from roofctl.export import MARKER, capture_names, schema, to_parquet
 from roofctl.inputs import locate
@@ -93,6 +95,24 @@ def test_what_is_not_exact_is_said_where_it_is(here: Path) -> None:
     assert two["caveats"] is None
 
 
+def test_l1_traffic_that_report_does_not_count_is_null(here: Path, data: Path) -> None:
+    rows = table(data / "captures-h200" / "gemms")
+    copied = [row for row in rows if row["kernel"].startswith("nvjet")]
+    assert copied
+    assert {row["l1_transactions"] for row in copied} == {None}
+    assert all(f"l1_transactions: {PASSED_BY}" in row["caveats"] for row in copied)
+    others = [row for row in rows if row["l1_transactions"] is not None]
+    assert all(PASSED_BY not in (row["caveats"] or "") for row in others)
+
+
+def test_l1_traffic_is_null_for_that_kernel_alone(here: Path) -> None:
+    write(here / "a.csv", ncu_raw([L("a(int)", {**FULL, L2: 10_000_000}), L("b(int)", FULL, id="1")]))
+    one, two = table(Path("a.csv"))
+    assert (one["l1_transactions"], two["l1_transactions"]) == (None, 44_000)
+    assert one["caveats"].startswith(f"l1_transactions: {PASSED_BY}; ")
+    assert PASSED_BY not in two["caveats"]
+
+
 def test_files_of_one_capture_are_joined(here: Path) -> None:
     folder = capture(here, "mine", data=["m.csv", "e.csv", "t.csv"], rank=5)
     kernel = "k(int)"
@@ -115,8 +135,29 @@ def test_names_that_are_taken_are_numbered(here: Path) -> None:
     write(here / "x.csv", ncu_raw([L("a(int)")]))
     write(here / "x.txt", ncu_raw([L("b(int)")]))
     sources = locate([Path("x.csv"), Path("x.txt")])
-    assert capture_names(sources) == ["x", "x"]
-    assert sorted(row["capture"] for row in table(Path("x.csv"), Path("x.txt"))) == ["x", "x-2"]
+    assert capture_names(sources) == ["x", "x-2"]
+    rows = table(Path("x.csv"), Path("x.txt"))
+    assert sorted((row["file"], row["capture"]) for row in rows) == [("x.csv", "x"), ("x.txt", "x-2")]
+
+
+def test_a_number_does_not_take_the_name_of_another(here: Path) -> None:
+    for name in ("x.csv", "x.txt", "x-2.csv"):
+        write(here / name, ncu_raw([L("a(int)")]))
+    sources = locate([Path("x.csv"), Path("x.txt"), Path("x-2.csv")])
+    assert capture_names(sources) == ["x", "x-3", "x-2"]
+
+
+def test_captures_of_one_file_do_not_take_the_name_of_another(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "capture_members", lambda parts: [parts, parts])
+    write(here / "x.csv", ncu_raw([L("a(int)")]))
+    write(here / "x-2.csv", ncu_raw([L("b(int)")]))
+    rows = table(Path("x.csv"), Path("x-2.csv"))
+    assert sorted((row["capture"], row["kernel"]) for row in rows) == [
+        ("x", "a(int)"),
+        ("x-2", "b(int)"),
+        ("x-2-2", "b(int)"),
+        ("x-3", "a(int)"),
+    ]
 
 
 def test_a_folder_is_not_replaced_unasked(here: Path) -> None:
@@ -136,6 +177,74 @@ def test_a_folder_of_somebody_else_is_never_replaced(here: Path) -> None:
     with pytest.raises(InputError, match="is no export of roofctl"):
         table(Path("x.csv"), force=True)
     assert (here / "out" / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "capture=x/figure.png", "mine", "part-0.parquet"])
+def test_an_export_that_holds_a_user_s_files_is_not_replaced(here: Path, name: str) -> None:
+    write(here / "x.csv", ncu_raw([L("a(int)")]))
+    table(Path("x.csv"))
+    write(here / "out" / name, "years of work")
+    with pytest.raises(InputError, match=f"out holds {name}, which is no part of an export"):
+        table(Path("x.csv"), force=True)
+    assert (here / "out" / name).read_text() == "years of work"
+
+
+def test_an_export_that_holds_an_input_is_not_replaced(here: Path) -> None:
+    write(here / "x.csv", ncu_raw([L("a(int)")]))
+    table(Path("x.csv"))
+    # As if it were a part of one: the name alone does not tell an input.
+    inside = write(here / "out" / "capture=x" / "part-1.parquet", ncu_raw([L("a(int)")]))
+    with pytest.raises(InputError, match=r"part-1\.parquet lies in the folder that is to be replaced"):
+        table(inside, force=True)
+    assert inside.is_file()
+
+
+def test_a_link_to_an_export_stays_one(here: Path) -> None:
+    write(here / "x.csv", ncu_raw([L("a(int)")]))
+    (here / "big").mkdir()
+    (here / "out").symlink_to("big/data")
+    table(Path("x.csv"))
+    table(Path("x.csv"), force=True)
+    assert (here / "out").is_symlink()
+    assert [path.name for path in (here / "big").iterdir()] == ["data"]
+
+
+def test_an_old_export_that_cannot_be_removed_is_a_warning(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(here / "x.csv", ncu_raw([L("a(int)")]))
+    table(Path("x.csv"))
+    remove = export.shutil.rmtree
+
+    def busy(path: Path, **how: Any) -> None:
+        if path.suffix == ".old":
+            raise OSError(16, "Device or resource busy")
+        remove(path, **how)
+
+    monkeypatch.setattr(export.shutil, "rmtree", busy)
+    done = to_parquet(locate([Path("x.csv")]), Path("out"), None, force=True)
+    (note,) = [note for note in done.notes if note.warning]
+    assert "the earlier export could not be removed (Device or resource busy): it is now" in note.text
+    assert ds.dataset("out", partitioning="hive").count_rows() == 1
+
+
+@pytest.mark.parametrize("folder", [".", "..", "/"])
+def test_the_folder_that_one_is_in_is_not_replaced(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    write(here / "x.csv", ncu_raw([L("a(int)")]))
+    (here / "empty").mkdir()
+    monkeypatch.chdir(here / "empty")
+    assert main(["export", "../x.csv", "--parquet", folder]) == 2
+    assert "is the folder that you are in, or above it" in capsys.readouterr().err
+
+
+def test_a_name_that_is_not_utf8_is_told_by_its_bytes(here: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.csv")
+    try:
+        write(here / name, ncu_raw([L("a(int)")]))
+    except OSError:
+        pytest.skip("this file system has UTF-8 names only")
+    (row,) = table(Path(name))
+    assert (row["file"], row["capture"]) == ("caf\\xe9.csv", "caf\\xe9")
 
 
 def test_what_fails_leaves_nothing_and_takes_nothing_away(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

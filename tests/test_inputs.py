@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from shapes import FULL, L, ncu_raw
+from test_search import forbid
 
 from roofctl import inputs, parallel
 from roofctl.cli.main import main
@@ -206,7 +208,64 @@ def test_a_picture_of_many_is_drawn_without_the_unreadable_one(here: Path) -> No
 def test_one_unreadable_file_of_few_is_an_error(here: Path) -> None:
     ranks(here, 8, broken=(4,))
     with pytest.raises(InputError, match=r"rank4\.csv holds no table"):
-        read_many(locate([Path("ranks")]), None)
+        read_many(locate(sorted(Path("ranks").iterdir())), None)
+
+
+@pytest.mark.parametrize("given", ["ranks", "ranks/*.csv"])
+def test_one_unreadable_file_that_was_found_is_left_out(
+    here: Path, capsys: pytest.CaptureFixture[str], given: str
+) -> None:
+    ranks(here, 3, broken=(1,))
+    assert main(["report", given, "--format", "json"]) == 9
+    out, err = capsys.readouterr()
+    assert len(json.loads(out)["kernels"]) == 2
+    assert "warning: left out: ranks/rank1.csv holds no table" in err
+    assert "error: 1 of 3 inputs could not be read" in err
+    assert main(["export", given, "--parquet", "out"]) == 9
+
+
+def test_a_named_file_must_be_readable_beside_found_ones(here: Path) -> None:
+    ranks(here, 3)
+    (here / "named.csv").write_text("garbage")
+    with pytest.raises(InputError, match=r"named\.csv holds no table"):
+        read_many(locate([Path("ranks"), Path("named.csv")]), None)
+
+
+def test_a_folder_that_cannot_be_read_is_left_out(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranks(here, 2)
+    (here / "ranks" / "more").mkdir()
+    forbid(monkeypatch, here / "ranks" / "more")
+    assert main(["report", "ranks"]) == 9
+    assert "warning: left out: ranks/more cannot be read: Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.ncu-rep", "p"])
+def test_a_pipe_is_refused_in_one_sentence(here: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    os.mkfifo(here / name)
+    assert main(["report", name]) == 2
+    assert capsys.readouterr().err == f"error: {name} is a pipe\nhint: write it to a file, and give that file\n"
+
+
+def test_devices_and_standard_input_are_refused(here: Path) -> None:
+    with pytest.raises(InputError, match="/dev/null is a device"):
+        locate([Path("/dev/null")])
+    with pytest.raises(InputError, match="- would be standard input, which is not read") as caught:
+        locate([Path("-")])
+    assert "write it to a file" in caught.value.hint
+    ends = os.pipe()
+    try:
+        with pytest.raises(InputError, match="is a pipe"):
+            locate([Path(f"/dev/fd/{ends[0]}")])
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+def test_a_file_may_be_called_like_standard_input(here: Path) -> None:
+    (here / "-").write_text(ncu_raw((L("k(int)", FULL),)))
+    assert [source.files for source in locate([Path("-")])] == [(Path("-"),)]
 
 
 def test_many_of_which_none_can_be_read_are_an_error(here: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -71,8 +72,9 @@ def test_patterns(tmp_path: Path) -> None:
         ("rank3.csv", 3),
         ("app-rank_003.ncu-rep", 3),
         ("out.RANK=12.csv", 12),
-        ("app_r003.csv", 3),
-        ("app.r7.ncu-rep", 7),
+        ("app_r003.csv", None),
+        ("v100_r470.csv", None),
+        ("rank1/out.0.csv", 1),
         ("rank4/capture", 4),
         ("r4/capture", None),
         ("driver-r535x.csv", None),
@@ -93,3 +95,62 @@ def test_plain_numbers_are_ranks_where_none_is_missing() -> None:
     assert ranks([Path(f"out.{n}.csv") for n in (0, 2)]) == [None, None]
     assert ranks([Path(f"v1.{n}.csv") for n in (0, 1)]) == [None, None]
     assert ranks([Path("a.0.csv"), Path("b.0.csv"), Path("b.1.csv")]) == [None, 0, 1]
+
+
+def test_a_rank_in_words_comes_before_a_number() -> None:
+    names = ["rank0/out.0.csv", "rank0/out.1.csv", "rank1/out.0.csv"]
+    assert ranks([Path(name) for name in names]) == [0, 0, 1]
+    assert ranks([Path(f"rank3.{n}.csv") for n in (0, 1)]) == [3, 3]
+
+
+def test_short_ranks_where_none_is_missing() -> None:
+    assert ranks([Path(f"app_r{n:03}.csv") for n in (2, 0, 1)]) == [2, 0, 1]
+    assert ranks([Path(f"app.r{n}.ncu-rep") for n in (0, 1)]) == [0, 1]
+    assert ranks([Path("v100_r470.csv"), Path("v100_r535.csv")]) == [None, None]
+    assert ranks([Path("a_r0.csv"), Path("b_r1.csv")]) == [None, None]
+
+
+def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
+    touch(tmp_path, "elsewhere/deep/y.csv", "runs/a/x.csv", "elsewhere/mine/capture.json")
+    runs = tmp_path / "runs"
+    (runs / "a" / "loop").symlink_to(runs)
+    (runs / "again").symlink_to(runs / "a")
+    (runs / "outside").symlink_to(tmp_path / "elsewhere")
+    (runs / "latest").symlink_to(runs / "outside" / "mine")
+    assert names(runs) == ["a/x.csv", "latest", "outside/deep/y.csv"]
+
+
+def test_a_link_beside_its_file_would_count_double(tmp_path: Path) -> None:
+    touch(tmp_path, "run1.csv", "elsewhere.csv", "runs/run2.csv")
+    (tmp_path / "runs" / "latest.csv").symlink_to(tmp_path / "runs" / "run2.csv")
+    (tmp_path / "runs" / "other.csv").symlink_to(tmp_path / "elsewhere.csv")
+    assert names(tmp_path / "runs") == ["other.csv", "run2.csv"]
+
+
+def test_pipes_in_a_folder_are_passed_over(tmp_path: Path) -> None:
+    touch(tmp_path, "x.csv")
+    for name in ("p.csv", "p.ncu-rep"):
+        os.mkfifo(tmp_path / name)
+    assert names(tmp_path) == ["x.csv"]
+
+
+def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(tmp_path, "a/x.csv", "b/y.csv")
+    forbid(monkeypatch, tmp_path / "b")
+    told: list[OSError] = []
+    assert inside(tmp_path, told.append) == [tmp_path / "a" / "x.csv"]
+    assert [error.filename for error in told] == [str(tmp_path / "b")]
+    with pytest.raises(InputError, match=f"{tmp_path / 'b'} cannot be read: Permission denied"):
+        inside(tmp_path / "b")
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Root may read everything, so it is the system call that fails."""
+    scan = os.scandir
+
+    def scandir(path: str) -> object:
+        if Path(path) == folder:
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)

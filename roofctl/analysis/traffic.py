@@ -7,16 +7,12 @@ from typing import Final
 
 from roofctl.analysis.facts import Facts
 from roofctl.analysis.gaps import Gaps
+from roofctl.counts import PASSED_BY, l1_was_passed_by
 from roofctl.quantities import Chip
 from roofctl.roofline import LEVEL_LABELS, LEVELS
 
-_STRAY_L2_SECTORS: Final = 100_000
-"""Instruction and constant fetches that an all-sources L2 counter shows for a kernel without data traffic."""
-
 _SHORT_SECONDS: Final = 20e-6
 """Of shorter kernels a profiler's time is not good to 10 %: 11.15 µs were seen for one of 7.0 µs, and stamps differ."""
-
-_L1_TO_L2_TOLERANCE: Final = 1.05
 
 
 @dataclass(frozen=True)
@@ -41,8 +37,7 @@ def traffic_of(facts: Facts, chip: Chip | None) -> dict[str, Traffic]:
     """Traffic per level. L1 that was passed by (bulk copies, textures) is not counted, never a small number."""
     found = {level: _level(facts, level) for level in LEVELS}
     if _l1_was_passed_by(facts, found, chip):
-        why = "not counted: L2 got more from the multiprocessors than L1 counted (bulk copies by TMA, or textures)"
-        found["l1"] = Traffic("l1", None, missing=why)
+        found["l1"] = Traffic("l1", None, missing=PASSED_BY)
     return found
 
 
@@ -56,20 +51,12 @@ def _level(facts: Facts, level: str) -> Traffic:
 
 
 def _l1_was_passed_by(facts: Facts, found: dict[str, Traffic], chip: Chip | None) -> bool:
-    """L1 whose sectors are fewer than those L2 got from it was passed by: bulk copies (TMA) and textures do that.
-
-    Sectors pass L1 at most once each, so on chips with a bulk copy engine an exact L2 count
-    above L1's says that some traffic was not counted; on any chip, none at L1 with some at L2 does.
-    """
+    """Whether the counts of L1 and L2 say that some traffic passed L1 by."""
     l1, l2 = found["l1"].transactions, found["l2"].transactions
     if l1 is None or l2 is None:
         return False
-    sectors = l1 - 4 * (facts["shared_wavefronts"] or 0)
-    exact = not found["l2"].caveat
-    idle = sectors == 0 and l2 > (0 if exact else _STRAY_L2_SECTORS)
-    return idle or (
-        exact and chip is not None and chip.bulk_copy and l2 > sectors * _L1_TO_L2_TOLERANCE + _STRAY_L2_SECTORS
-    )
+    bulk_copy = chip is not None and chip.bulk_copy
+    return l1_was_passed_by(l1, l2, facts["shared_wavefronts"] or 0, exact=not found["l2"].caveat, bulk_copy=bulk_copy)
 
 
 def note_gaps(facts: Facts, traffic: dict[str, Traffic], gaps: Gaps) -> None:

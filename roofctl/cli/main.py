@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -65,7 +68,8 @@ for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantiti
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code. Only here are errors caught and printed."""
     try:
-        cli.main(args=arguments, prog_name="roofctl", standalone_mode=False)
+        with _stopped_as_by_ctrl_c():
+            cli.main(args=arguments, prog_name="roofctl", standalone_mode=False)
     except RoofctlError as error:
         if TALK.debug:
             traceback.print_exc()
@@ -88,6 +92,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("interrupted", err=True)
         return _INTERRUPTED
     return 0
+
+
+@contextmanager
+def _stopped_as_by_ctrl_c() -> Iterator[None]:
+    """SIGTERM and SIGHUP stop a command as Ctrl-C does, so that it clears away what is half done.
+
+    Those that are ignored (nohup) stay so.
+    """
+    before: dict[int, Any] = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL and threading.current_thread() is threading.main_thread():
+            before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for caught, handler in before.items():
+            signal.signal(caught, handler)
 
 
 def entry() -> None:
