@@ -96,6 +96,8 @@ def _chosen(choice: ClockChoice | None, captured: Clock | None, profile: GpuProf
                 hint="give it in MHz: --clock 1095, or use --clock boost",
             )
         return Clock(base.value, "sm", "base")
+    if not choice > 0:
+        raise InputError(f"a clock of {choice:g} Hz draws no ceiling", hint="give it in MHz: --clock 1980")
     return Clock(choice, "sm", "as given")
 
 

@@ -86,6 +86,12 @@ def test_a_clock_that_is_none_is_refused(tmp_path: Path, text: str, capsys: pyte
     assert "is not captured, boost, base, or a clock in MHz" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("clock", [0.0, -1.5e9, float("nan")])
+def test_a_clock_that_draws_nothing_is_refused(tmp_path: Path, clock: float) -> None:
+    with pytest.raises(InputError, match="draws no ceiling"):
+        asked(tmp_path, clock)
+
+
 def test_l2_and_memory_follow_their_own_clocks(tmp_path: Path) -> None:
     plain = asked(tmp_path)
     slow = asked(tmp_path, **{L2_CLOCK: 1_000_000_000, MEMORY_CLOCK: 2_600_000_000})
