@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ _AHEAD: Final = 4
 """Batches that each process may be ahead of whoever takes the results: memory stays bounded by it."""
 _BATCH: Final = 8
 _MOST: Final = 32
+_QUIET: Final = "ignore:resource_tracker:UserWarning"
 _OURS: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 """Signals that this process answers for its workers, which a terminal or a batch system sends them too."""
 
@@ -96,8 +98,21 @@ def _start_server() -> None:
     """Start the server of processes, whose children have the signals blocked that it has blocked."""
     for start in (resource_tracker.ensure_running, forkserver.ensure_running):
         # One by one: the first unblocks signals.
-        with _signals_later():
+        with _signals_later(), _quiet_tracker():
             start()
+
+
+@contextmanager
+def _quiet_tracker() -> Iterator[None]:
+    """The tracker removes what an interrupt leaves behind; that there was something is no news for a user.
+
+    It is started with the warning options of this process.
+    """
+    sys.warnoptions.append(_QUIET)
+    try:
+        yield
+    finally:
+        sys.warnoptions.remove(_QUIET)
 
 
 def _end_with_parent() -> None:

@@ -166,6 +166,16 @@ def test_a_signal_stops_all_and_leaves_nothing(tmp_path: Path, number: int, send
         assert [path.name for path in tmp_path.iterdir()] == ["ranks"]
 
 
+def test_the_tracker_of_leftovers_is_quiet() -> None:
+    program = (
+        "import sys; from multiprocessing import resource_tracker as r; from roofctl.parallel import _start_server\n"
+        "_start_server(); print(open(f'/proc/{r._resource_tracker._pid}/cmdline').read().split(chr(0)), sys.warnoptions)"
+    )
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True)
+    assert "-Wignore:resource_tracker:UserWarning" in child.stdout
+    assert child.stdout.rstrip().endswith("[]")
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4])
 def test_an_early_interrupt_prints_no_traceback(tmp_path: Path, seconds: float) -> None:
     with exporting(tmp_path) as child:
