@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -458,3 +459,18 @@ def test_closed_streams_are_nobody_listening(closed: str, command: str, capture:
     )
     assert (ran.returncode, "Traceback" in ran.stderr) == (0, False), ran.stderr
     assert (tmp_path / "out.png").exists() == command.startswith("plot")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(errno.ENOSPC, "free the disk"), (errno.EACCES, "check the rights"), (errno.EIO, "check the path and the disk")],
+)
+def test_a_refusal_of_the_system_has_its_own_remedy(
+    number: int, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(number, os.strerror(number), "a.csv")
+
+    monkeypatch.setattr("roofctl.inputs.locate", refused)
+    assert main(["report", "a.csv"]) == 1
+    assert f"hint: {words}" in capsys.readouterr().err

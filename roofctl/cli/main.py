@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -65,6 +66,15 @@ for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantiti
     cli.add_command(command)
 
 
+def _remedy(error: OSError) -> str:
+    """What to do about a refusal of the system that no room foresaw."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "free the disk or write elsewhere"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "check the rights on it, or choose another place"
+    return "check the path and the disk"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code. Only here are errors caught and printed."""
     try:
@@ -83,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         said = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
         click.echo(visible(f"error: {said}", keep="\n\t"), err=True)
-        click.echo("hint: free the disk or write elsewhere; --debug shows where it happened", err=True)
+        click.echo(f"hint: {_remedy(error)}; --debug shows where it happened", err=True)
         return 1
     except click.ClickException as error:
         error.show()
