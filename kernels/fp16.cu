@@ -7,7 +7,8 @@
 // bf16 has packed multiply-adds from sm_80 on; the file builds for sm_75 without them.
 #include "fma.cuh"
 
-struct Half {
+// What both packed types have in common.
+struct Packed {
     enum { COUNT = 16 };
     typedef u32 Value;
     typedef float Out;
@@ -18,6 +19,9 @@ struct Half {
         v = box;
         __syncthreads();
     }
+};
+
+struct Half : Packed {
     // The high half starts half a unit above the low one.
     static __device__ __forceinline__ Value start(u32 lane, int chain) {
         u32 bits;
@@ -40,17 +44,7 @@ CHAIN_KERNEL(fp16_s32, Half, 32)
 CHAIN_KERNEL(fp16_s48, Half, 48)
 
 #if __CUDA_ARCH__ >= 800
-struct Brain {
-    enum { COUNT = 16 };
-    typedef u32 Value;
-    typedef float Out;
-    // For older chips the compiler fetches a parameter anew each turn; what was read back from memory stays in a register.
-    static __device__ __forceinline__ void keep(Value& v) {
-        __shared__ volatile u32 box;
-        box = v;
-        v = box;
-        __syncthreads();
-    }
+struct Brain : Packed {
     // bf16 is the upper half of an FP32 value; these starts are exact in it.
     static __device__ __forceinline__ Value start(u32 lane, int chain) {
         float low = (float)(lane + chain);
