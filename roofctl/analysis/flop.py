@@ -9,7 +9,7 @@ from roofctl.analysis import spread
 from roofctl.analysis.facts import Facts
 from roofctl.analysis.gaps import Gaps
 from roofctl.analysis.judge import judge
-from roofctl.analysis.traffic import Traffic, note_gaps, note_time, traffic_of
+from roofctl.analysis.traffic import Traffic, missing_levels, note_gaps, note_time, traffic_of
 from roofctl.errors import InputError
 from roofctl.quantities import Chip
 from roofctl.roofline import LEVELS, WORK_LABELS, KernelPoints, Point, Roofline
@@ -173,9 +173,7 @@ def _entry(
     for level, found in traffic.items():
         if found.transactions:
             row[f"{level}_intensity"] = flops / (found.transactions * SECTOR_BYTES)
-    missing = {level: found.missing for level, found in traffic.items() if found.missing}
-    if not row["flops_per_second"]:
-        missing = {level: missing.get(level, "no time") for level in LEVELS}
+    missing = missing_levels(traffic, "" if row["flops_per_second"] else "no time")
     return row, _points(row, facts, traffic, missing, _exactness(facts, work, caveat), note)
 
 

@@ -8,7 +8,7 @@ from roofctl.analysis import spread
 from roofctl.analysis.facts import Facts, whole
 from roofctl.analysis.gaps import Gaps
 from roofctl.analysis.judge import judge
-from roofctl.analysis.traffic import Traffic, note_gaps, note_time, traffic_of
+from roofctl.analysis.traffic import Traffic, missing_levels, note_gaps, note_time, traffic_of
 from roofctl.quantities import Chip
 from roofctl.roofline import LEVELS, KernelPoints, Point, Roofline
 from roofctl.units import WARP_THREADS
@@ -127,10 +127,7 @@ def _points(
         if intensity is not None:
             ends = spread.intensities(facts, work, f"{level}_transactions", intensity)
             points.append(Point(level, found.transactions or 0, intensity, rate, found.exactness, intensities=ends))
-    missing = {level: found.missing for level, found in traffic.items() if found.missing}
-    if not rate:
-        reason = "no time" if row["warp_instructions"] else "no instruction count"
-        missing = {level: missing.get(level, reason) for level in LEVELS}
+    reason = "" if rate else "no time" if row["warp_instructions"] else "no instruction count"
     ends, why = spread.rates(facts, work, rate)
     threads = facts["thread_instructions"]
     return KernelPoints(
@@ -144,7 +141,7 @@ def _points(
         threads_per_second=None
         if not facts["seconds"] or threads is None
         else threads / WARP_THREADS / facts["seconds"],
-        missing=missing,
+        missing=missing_levels(traffic, reason),
         note=note,
         rates=ends,
         no_spread=why,

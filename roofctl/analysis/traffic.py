@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,6 +40,12 @@ def traffic_of(facts: Facts, chip: Chip | None) -> dict[str, Traffic]:
     if _l1_was_passed_by(facts, found, chip):
         found["l1"] = Traffic("l1", None, missing=PASSED_BY)
     return found
+
+
+def missing_levels(traffic: Mapping[str, Traffic], otherwise: str = "") -> dict[str, str]:
+    """Why levels have no point. ``otherwise``, where given, holds for each level without a reason of its own."""
+    reasons = {level: found.missing for level, found in traffic.items() if found.missing}
+    return {level: reasons.get(level, otherwise) for level in LEVELS} if otherwise else reasons
 
 
 def _level(facts: Facts, level: str) -> Traffic:
