@@ -17,6 +17,7 @@ from pyarrow import csv
 
 from roofctl.readers.digits import PAD
 from roofctl.readers.numbers import is_missing
+from roofctl.readers.streams import Block
 from roofctl.readers.tables import COUNT
 
 _LF: Final = ord("\n")
@@ -40,7 +41,7 @@ class Cells:
     ``PAD`` bytes stand before the first cell. A column of ``rows`` equal cells may be given as one cell.
     """
 
-    data: bytes
+    data: Block | memoryview
     starts: Any
     ends: Any
     bounds: list[int]
@@ -73,22 +74,13 @@ class Rows:
 
     def cells(self, names: Sequence[str], *, short: bool = False) -> Cells:
         """Some columns as cells; ``short``: those of equal cells as one cell."""
-        pieces = [bytes(PAD)]
-        offsets, bounds, place = [], [0], PAD
-        for name in names:
-            array = self._columns[name]
-            if short and (same := _same(array)):
-                content, here = same[0], np.array((0, len(same[0])))
-            else:
-                content, here = _content(array)
-            pieces.append(content)
-            offsets.append(here + place)
-            place += len(content)
-            bounds.append(bounds[-1] + len(here) - 1)
-        none = [np.zeros(0, np.int64)]
-        starts = np.concatenate([each[:-1] for each in offsets] or none)
-        ends = np.concatenate([each[1:] for each in offsets] or none)
-        return Cells(b"".join(pieces), starts, ends, bounds, len(self))
+        arrays = [self._columns[name] for name in names]
+        if short:
+            arrays = [array.slice(0, 1) if _same(array) else array for array in arrays]
+        whole = pa.concat_arrays([pa.array([bytes(PAD)], pa.binary()), *arrays])
+        offsets = _offsets(whole)[1:].astype(np.int64)
+        bounds = np.cumsum([0, *map(len, arrays)])
+        return Cells(memoryview(whole.buffers()[2]), offsets[:-1], offsets[1:], bounds.tolist(), len(self))
 
     def counts(self, name: str) -> Any:
         """Which cells of a column are counts, as ``tables`` asks of a row."""
@@ -176,7 +168,7 @@ class Splitter:
         )
         self._strict = csv.ParseOptions(ignore_empty_lines=False)
 
-    def split(self, block: bytes) -> tuple[Rows, list[int], int]:
+    def split(self, block: Block) -> tuple[Rows, list[int], int]:
         """The rows of a block by the numbers of their lines, from 0; the numbers of other lines, and that of all."""
         count = int(np.count_nonzero(np.frombuffer(block, np.uint8) == _LF))
         found = self._parsed(block, count)
@@ -194,7 +186,7 @@ class Splitter:
     def _beyond(self) -> bool:
         return any(place >= self._width for place in self._places.values())
 
-    def _parsed(self, block: bytes, count: int) -> tuple[Any, list[int]] | None:
+    def _parsed(self, block: Block, count: int) -> tuple[Any, list[int]] | None:
         """The block as a table, and the numbers of lines that have another number of fields; None if out of step."""
         if block.startswith(codecs.BOM_UTF8):  # pyarrow would pass over it
             return None
@@ -214,7 +206,7 @@ class Splitter:
             return None
         return table, others
 
-    def _read(self, block: bytes, how: Any) -> Any:
+    def _read(self, block: Block, how: Any) -> Any:
         # One piece: a row must not lie across two.
         options = csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=self._names)
         return csv.read_csv(pa.BufferReader(block), options, how, self._convert)

@@ -21,6 +21,7 @@ from roofctl.readers import streams
 from roofctl.readers.arrow import Irregular, Rows, Splitter
 from roofctl.readers.launches import Converter
 from roofctl.readers.numbers import Mark
+from roofctl.readers.streams import Block
 from roofctl.readers.tables import Scan, Scanner, Table, least_fields
 
 HEAD_ROWS: Final = 16
@@ -69,10 +70,10 @@ class Page(Protocol):
 
 
 @dataclass(frozen=True)
-class _Block:
+class _Split:
     """A block of lines, split: its rows by the numbers of their lines, other lines, and how many lines there are."""
 
-    data: bytes
+    data: Block
     rows: Rows
     others: list[int]
     count: int
@@ -107,11 +108,11 @@ def read(
     return reader.finished()
 
 
-def _ahead(blocks: Iterator[bytes], split: Callable[[bytes], _Block]) -> Iterator[_Block]:
+def _ahead(blocks: Iterator[Block], split: Callable[[Block], _Split]) -> Iterator[_Split]:
     """The blocks split, in order, some ahead in threads."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     threads = max(1, min(_MOST_THREADS, processors))
-    waiting: deque[Future[_Block]] = deque()
+    waiting: deque[Future[_Split]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for block in blocks:
             waiting.append(pool.submit(split, block))
@@ -131,7 +132,7 @@ class _Reader:
         self._expected = 0
         self._number = 0
 
-    def head(self, block: bytes) -> bytes:
+    def head(self, block: Block) -> Block:
         """Read the lines of ``block`` until the table is known; what is left of it."""
         _check_line_ends(block)
         self._expected = _ROOM * self._size * block.count(b"\n") // len(block) // 100
@@ -145,7 +146,7 @@ class _Reader:
                 raise Irregular
         return block[at:]
 
-    def _feed(self, line: bytes) -> None:
+    def _feed(self, line: Block) -> None:
         self._number += 1
         self.scanner.feed(self._number, line.decode("utf-8", errors="replace"))
 
@@ -168,7 +169,7 @@ class _Reader:
             self.page.expect(self._expected)
             self.page.take(rows, self.page.look(rows))
 
-    def split(self, data: bytes) -> _Block:
+    def split(self, data: Block) -> _Split:
         """The lines of a block split, and looked at."""
         _check_line_ends(data)
         rows, others, count = self._splitter.split(data)
@@ -176,9 +177,9 @@ class _Reader:
         if not good.all():
             others = sorted((*others, *rows.lines[~good].tolist()))
             rows = rows.kept(good)
-        return _Block(data, rows, others, count, None if others else self._page().look(rows))
+        return _Split(data, rows, others, count, None if others else self._page().look(rows))
 
-    def take(self, block: _Block) -> None:
+    def take(self, block: _Split) -> None:
         """Take the rows of a block, in order; lines that are no regular rows go through ``tables``."""
         first, page = self._number, self._page()
         rows = block.rows.after(first + 1)
@@ -213,7 +214,7 @@ class _Reader:
         return self.scanner.found, self._page()
 
 
-def _check_line_ends(block: bytes) -> None:
+def _check_line_ends(block: Block) -> None:
     """Raise Irregular for line ends of old Macs."""
     if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
         raise Irregular

@@ -164,7 +164,7 @@ class Numbers:
         """Cells that are neither plain nor missing, by place. Marks the missing ones."""
         found = []
         for place in np.flatnonzero(decimals == ODD).tolist():
-            cell = cells.data[cells.starts[place] : cells.ends[place]]
+            cell = bytes(cells.data[cells.starts[place] : cells.ends[place]])
             missing = self._missing.get(cell)
             if missing is None:
                 if len(self._missing) > _LARGEST_CACHE:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from roofctl.readers.numbers import Mark
+from roofctl.readers.streams import Block
 
 PAD: Final = 64
 """Bytes that must stand before the first cell: a cell is looked at from its end."""
@@ -22,6 +23,8 @@ ODD: Final = 254
 
 _WIDTH: Final = 24
 _MOST_DIGITS: Final = 18
+_GROUP: Final = 4
+"""Bytes of three digits and their mark."""
 _ZEROS: Final = np.uint64(0x3030303030303030)
 _TOP: Final = np.uint64(0x8080808080808080)
 _OVER: Final = np.uint64(0x7676767676767676)
@@ -45,7 +48,7 @@ class Plain:
     open: Any
 
 
-def parse(data: bytes, starts: Any, ends: Any, mark: Mark) -> Plain:
+def parse(data: Block | memoryview, starts: Any, ends: Any, mark: Mark) -> Plain:
     """Read the cells ``data[starts:ends]`` (integer arrays of one shape) under a decimal mark."""
     group, point = (ord(","), ord(".")) if mark == "point" else (ord("."), ord(","))
     begins, stops = np.ravel(starts), np.ravel(ends)
@@ -53,10 +56,13 @@ def parse(data: bytes, starts: Any, ends: Any, mark: Mark) -> Plain:
     cells.single()
     cells.common()
     left = np.flatnonzero((cells.decimals == ODD) & (cells.lengths > 2) & (cells.lengths <= _WIDTH))  # noqa: PLR2004
-    for count in (1, 3, *range(4, _MOST_DECIMALS + 1)):
-        if len(left):
-            cells.fraction(left, count)
-            left = left[cells.decimals[left] == ODD]
+    if len(left):
+        cells.whole(left)
+    for count in (2, 1, *range(3, _MOST_DECIMALS + 1)):
+        left = left[cells.decimals[left] == ODD]
+        if not len(left):
+            break
+        cells.fraction(left, count)
     undecided = np.concatenate(cells.open) if cells.open else _NONE
     return Plain(cells.digits.reshape(starts.shape), cells.decimals.reshape(starts.shape), cells.sure, undecided)
 
@@ -64,7 +70,7 @@ def parse(data: bytes, starts: Any, ends: Any, mark: Mark) -> Plain:
 class _Cells:
     """Cells on their way to numbers: each step fills ``digits`` and ``decimals`` of those that it can read."""
 
-    def __init__(self, data: bytes, begins: Any, stops: Any, group: int, point: int) -> None:
+    def __init__(self, data: Block | memoryview, begins: Any, stops: Any, group: int, point: int) -> None:
         self.at = np.frombuffer(data, np.uint8)
         # Eight bytes from any place on, as one item; numpy copies items of bytes from odd addresses.
         self.words: Any = np.ndarray((len(data) - 7,), "V8", buffer=data, strides=(1,))
@@ -80,27 +86,43 @@ class _Cells:
         """Cells of one digit: half of a page."""
         rows = np.flatnonzero(self.lengths == 1)
         digit = self.at[self.begins[rows]] - np.uint8(ord("0"))
-        good = digit < 10  # noqa: PLR2004
-        self._put(rows, digit, 0, good)
+        self._put(rows, digit, 0, digit < 10)  # noqa: PLR2004
 
     def common(self) -> None:
-        """Whole numbers, and those with two decimals: all that ncu prints in base units."""
+        """Whole numbers of up to three digits or in groups, and those with two decimals: all that ncu prints."""
         rows = np.flatnonzero((self.lengths > 1) & (self.lengths <= _WIDTH))
-        begins, stops, lengths = self.begins[rows], self.stops[rows], self.lengths[rows]
+        stops, lengths = self.stops[rows], self.lengths[rows]
         cut = (self.at[stops - 3] == self.point) & (lengths > 3)  # noqa: PLR2004
-        above, good, groups = self._whole(begins, stops - 3 * cut)
-        whole = good & ~cut
-        self._put(rows, above, 0, whole)
-        single = whole & (groups == 1)
-        if single.any():
-            self.open.append(rows[single])
-        if cut.any():
-            two = np.flatnonzero(cut & good & (above < 10 ** (_MOST_DIGITS - 2)))
-            tens, ones = (self.at[stops[two] - place] - np.uint8(ord("0")) for place in (2, 1))
-            fine = (tens < 10) & (ones < 10)  # noqa: PLR2004
-            self._put(rows[two], above[two] * 100 + tens * np.int64(10) + ones, 2, fine)
-            self.sure = self.sure or bool(fine.any())
-        self.sure = self.sure or bool((whole & (groups > 1)).any())
+        fraction = np.flatnonzero(cut)
+        if len(fraction):
+            stops, lengths = stops - 3 * cut, lengths - 3 * cut
+        value, good = self._grouped(stops, lengths)
+        several = np.flatnonzero(good & (lengths > _GROUP))
+        # A leading zero before a group is not well-formed: nobody prints it, and it reads both ways.
+        zero = self.at[self.begins[rows[several]]] == ord("0")
+        if zero.any():
+            good[several[zero]] = False
+            several = several[~zero]
+        if len(fraction):
+            self._hundredths(rows[fraction], value[fraction], good[fraction])
+            good &= ~cut
+            several = several[~cut[several]]
+        self._put(rows, value, 0, good)
+        single = lengths[several] < 2 * _GROUP
+        self.sure = self.sure or not bool(single.all())
+        self.open.append(rows[several[single]])
+
+    def _hundredths(self, rows: Any, above: Any, good: Any) -> None:
+        """Cells with two decimals, given what stands above them."""
+        tens, ones = (self.at[self.stops[rows] - place] - np.uint8(ord("0")) for place in (2, 1))
+        good = good & (tens < 10) & (ones < 10) & (above < 10 ** (_MOST_DIGITS - 2))  # noqa: PLR2004
+        self._put(rows, above * 100 + tens * np.int64(10) + ones, 2, good)
+        self.sure = self.sure or bool(good.any())
+
+    def whole(self, rows: Any) -> None:
+        """Whole numbers without group marks."""
+        value, good = self._plain(self.stops[rows], self.lengths[rows])
+        self._put(rows, value, 0, good)
 
     def fraction(self, rows: Any, count: int) -> None:
         """Cells with ``count`` decimals."""

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -35,7 +36,7 @@ FRUITLESS_BYTES: Final = 8 << 20
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
-MAGICS: Final = (_GZIP, _ZSTD)
+MAGICS: Final[tuple[bytes, ...]] = (_GZIP, _ZSTD)
 """How packed files begin that are unpacked on the way."""
 _SNIFFED: Final = 4096
 _BOMS: Final = (
@@ -46,6 +47,8 @@ _BOMS: Final = (
 )
 _HALF: Final = 0.4
 """Least share of NUL bytes at even or odd places that makes text UTF-16: its ASCII has one in two."""
+
+Block = bytes | bytearray
 
 Progress = Callable[[Path, int, int], None]
 """Told how many bytes of a file are read, and how many it has."""
@@ -63,32 +66,71 @@ def watched(progress: Progress) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def blocks(path: Path, size: int = BLOCK_BYTES, *, fruitless: Callable[[], bool] = lambda: False) -> Iterator[bytes]:
+def blocks(path: Path, size: int = BLOCK_BYTES, *, fruitless: Callable[[], bool] = lambda: False) -> Iterator[Block]:
     """Blocks of about ``size`` bytes of UTF-8, each of whole lines.
 
     gzip and zstd are unpacked, UTF-16 and UTF-32 recoded, a byte-order mark is taken away; a last line
     without an end gets one. Raises InputError for a folder, an unreadable or damaged file, a line beyond
     ``LONGEST_LINE``, and for what unpacks to many times its size, sooner while what came is ``fruitless``.
     """
+    with open_file(path) as file:
+        with _reading(path):
+            first = file.read(_SNIFFED)
+        if not first.startswith(MAGICS) and encoding_of(first) is None:
+            file.seek(len(codecs.BOM_UTF8) if first.startswith(codecs.BOM_UTF8) else 0)
+            yield from _plain_blocks(file, path, size)
+            return
     rest = b""
     for chunk in _decoded(_unpacked(path, size, fruitless), path):
         end = _last_line_end(chunk)
         if end:
-            # One copy, not three: blocks are most of what a large file costs.
             yield b"".join((rest, memoryview(chunk)[:end]))
             rest = chunk[end:]
         else:
             rest += chunk
         if len(rest) > LONGEST_LINE:
-            raise InputError(
-                f"{path} holds a line of more than {LONGEST_LINE >> 20} MiB; no profiler prints such a line",
-                hint="this is not a profiler's CSV output, or it is damaged: export or capture again",
-            )
+            raise _endless(path)
     if rest:
         yield rest + b"\n"
 
 
-def _last_line_end(data: bytes) -> int:
+def _plain_blocks(file: BufferedReader, path: Path, size: int) -> Iterator[Block]:
+    """Blocks of a file that is read as it is: the end of a block that is no whole line is read again."""
+    total, wanted = os.fstat(file.fileno()).st_size, size
+    tell = _watcher.get()
+    while True:
+        block = bytearray(wanted)
+        with _reading(path):
+            count = file.readinto(block)
+        del block[count:]
+        if not count:
+            return
+        end = _last_line_end(block)
+        if not end and count == wanted:
+            if wanted > LONGEST_LINE:
+                raise _endless(path)
+            wanted = min(2 * wanted, LONGEST_LINE + 1)
+            file.seek(-count, os.SEEK_CUR)
+            continue
+        if end:
+            file.seek(end - count, os.SEEK_CUR)
+            del block[end:]
+        else:
+            block += b"\n"
+        if tell:
+            tell(path, file.tell(), total)
+        yield block
+        wanted = size
+
+
+def _endless(path: Path) -> InputError:
+    return InputError(
+        f"{path} holds a line of more than {LONGEST_LINE >> 20} MiB; no profiler prints such a line",
+        hint="this is not a profiler's CSV output, or it is damaged: export or capture again",
+    )
+
+
+def _last_line_end(data: Block) -> int:
     """Where the last whole line of ``data`` ends. Old line ends (CR alone) count where there are no others."""
     return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
 
@@ -103,7 +145,11 @@ def _unpacked(path: Path, size: int, fruitless: Callable[[], bool] = lambda: Fal
         content = _unpacker(file, magic) if packed else file
         tell = _watcher.get()
         produced = 0
-        while chunk := _read(content, size, path, packed=packed):
+        while True:
+            with _reading(path, packed=packed):
+                chunk = content.read(size)
+            if not chunk:
+                return
             produced += len(chunk)
             done = file.tell()
             if packed and produced > BOMB_RATIO * done and produced > (FRUITLESS_BYTES if fruitless() else BOMB_BYTES):
@@ -125,9 +171,11 @@ def _unpacker(file: IO[bytes], magic: bytes) -> Any:
     return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
 
 
-def _read(content: Any, size: int, path: Path, *, packed: bool) -> bytes:
+@contextmanager
+def _reading(path: Path, *, packed: bool = False) -> Iterator[None]:
+    """Raise InputError where ``path`` cannot be read inside."""
     try:
-        chunk: bytes = content.read(size)
+        yield
     except (EOFError, gzip.BadGzipFile, zlib.error, OSError, ValueError) as error:
         # What unpacks has no number for an error of its own; those of the system have.
         if packed and getattr(error, "errno", None) is None:
@@ -136,10 +184,9 @@ def _read(content: Any, size: int, path: Path, *, packed: bool) -> bytes:
                 hint="copy or compress it again; a cut capture is not read in part",
             ) from error
         raise InputError(f"{path} cannot be read: {error}", hint="check the disk and its permissions") from error
-    return chunk
 
 
-def open_file(path: Path) -> IO[bytes]:
+def open_file(path: Path) -> BufferedReader:
     """The file, opened for bytes. Raises InputError for a folder, and for what is not there or not readable."""
     try:
         if path.is_dir():
