@@ -12,9 +12,10 @@ from roofctl.quantities import catalogue
 from roofctl.readers import databases, diagnose, ncu, ncurep, nvprof
 from roofctl.readers.arrow import Irregular
 from roofctl.readers.columnar import Page, read
+from roofctl.readers.details import DetailsPage
 from roofctl.readers.launches import Converter, Launch, to_parts
 from roofctl.readers.numbers import Evidence, Mark, decide, gather
-from roofctl.readers.pages import DetailsPage, RawPage
+from roofctl.readers.pages import RawPage
 from roofctl.readers.tables import Scan, Table, scan
 from roofctl.readers.text import check_text, read_lines
 
@@ -47,7 +48,7 @@ def read_columns(path: Path, *, mark: Mark | None = None, **how: int) -> list[Pa
     known = catalogue().counters()
 
     def page_of(table: Table) -> Page:
-        return RawPage(table, known, mark) if table.kind == "ncu_raw" else DetailsPage(known, mark)
+        return (RawPage if table.kind == "ncu_raw" else DetailsPage)(table, known, mark)
 
     found, page = read(path, page_of, **how)
     denied = diagnose.permission_error(source, found.banners)

@@ -7,7 +7,7 @@ what it splits otherwise, or what has another number of fields, is left to ``tab
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +23,12 @@ from roofctl.readers.tables import COUNT
 _LF: Final = ord("\n")
 _MOST_DIGITS: Final = 12
 """Digits that a count may have, by ``tables``."""
+
+
+def save_memory() -> None:
+    """Let pyarrow take its memory from jemalloc, where its build has it: that keeps the least of what is given back."""
+    if "jemalloc" in pa.supported_memory_backends():
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
 
 
 class Irregular(Exception):  # noqa: N818 - no fault: says what was met
@@ -72,11 +78,13 @@ class Rows:
         known = [text_of(cell).strip() for cell in found]
         return [known[code] for code in codes.tolist()]
 
-    def cells(self, names: Sequence[str], *, short: bool = False) -> Cells:
-        """Some columns as cells; ``short``: those of equal cells as one cell."""
+    def cells(self, names: Sequence[str], short: Container[str] = ()) -> Cells:
+        """Some columns as cells; those in ``short`` as one cell where all are equal."""
         arrays = [self._columns[name] for name in names]
-        if short:
-            arrays = [array.slice(0, 1) if _same(array) else array for array in arrays]
+        arrays = [
+            array.slice(0, 1) if name in short and _same(array) else array
+            for name, array in zip(names, arrays, strict=True)
+        ]
         whole = pa.concat_arrays([pa.array([bytes(PAD)], pa.binary()), *arrays])
         offsets = _offsets(whole)[1:].astype(np.int64)
         bounds = np.cumsum([0, *map(len, arrays)])
@@ -92,16 +100,15 @@ class Rows:
         codes, found = self.coded(name)
         return np.array([bool(COUNT.fullmatch(text_of(cell).strip())) for cell in found] or [False])[codes]
 
+    def stripped(self, name: str) -> tuple[Any, list[str]]:
+        """As ``coded``, for the texts without blanks around them."""
+        codes, cells = self.coded(name)
+        return codes, [text_of(cell).strip() for cell in cells]
+
     def valued(self, name: str) -> Any:
-        """Which cells of a column hold a value: what begins with a digit does; only others are looked at."""
-        content, offsets = _content(self._columns[name])
-        lengths = np.diff(offsets)
-        first = np.frombuffer(content + b"0", np.uint8)[offsets[:-1]] - np.uint8(ord("0"))
-        result = (lengths > 0) & (first < 10)  # noqa: PLR2004
-        if not result.all() and (lengths[~result] > 0).any():
-            codes, found = self.coded(name)
-            result = np.array([not is_missing(text_of(cell)) for cell in found])[codes]
-        return result
+        """Which cells of a column hold a value."""
+        cells = self.cells([name])
+        return valued(cells.data, cells.starts, cells.ends)
 
     def after(self, line: int) -> Rows:
         """The same rows; lines are numbered from ``line`` on instead of 0."""
@@ -123,6 +130,20 @@ class Rows:
             for name, array in self._columns.items()
         }
         return Rows(columns, lines[order])
+
+
+def valued(data: Block | memoryview, starts: Any, ends: Any) -> Any:
+    """Which cells ``data[starts:ends]`` hold a value: what begins with a digit does; only others are looked at."""
+    filled = ends > starts
+    first = np.frombuffer(data, np.uint8)[np.where(filled, starts, 0)] - np.uint8(ord("0"))
+    result = filled & (first < 10)  # noqa: PLR2004
+    known: dict[bytes, bool] = {}
+    for place in np.flatnonzero(filled & ~result).tolist():
+        cell = bytes(data[starts[place] : ends[place]])
+        if cell not in known:
+            known[cell] = not is_missing(text_of(cell))
+        result[place] = known[cell]
+    return result
 
 
 def _offsets(array: Any) -> Any:

@@ -6,19 +6,19 @@ is left to it from the start (``Irregular``).
 
 from __future__ import annotations
 
-import os
-from collections import Counter, deque
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
 from roofctl.counts import Part
 from roofctl.readers import streams
-from roofctl.readers.arrow import Irregular, Rows, Splitter
+from roofctl.readers.arrow import Irregular, Rows, Splitter, save_memory
 from roofctl.readers.launches import Converter
 from roofctl.readers.numbers import Mark
 from roofctl.readers.streams import Block
@@ -30,19 +30,23 @@ HEAD_ROWS: Final = 16
 _LATEST_TABLE: Final = 1_000_000
 """Lines before the table and its first rows; nothing is gained where there are more."""
 
-_MOST_THREADS: Final = 4
-
 _ROOM: Final = 105
 """Per cent of the rows that a file is expected to have; a packed file has more, and room is made as they come."""
 
 _WARM_BYTES: Final = 30 << 20
+
+_T = TypeVar("_T")
 
 
 class Page(Protocol):
     """A table as it is read: takes rows, then gives parts.
 
     ``columns`` are those that it takes, beside ``ID`` and ``Process ID``. ``skipped`` counts rows that are no values.
+    Blocks of ``times`` the usual size are best for it, ``read_apart`` in a thread of their own or not.
     """
+
+    read_apart: bool
+    times: int
 
     @property
     def columns(self) -> Sequence[str]: ...
@@ -52,6 +56,12 @@ class Page(Protocol):
 
     def expect(self, rows: int) -> None:
         """Be told about how many rows will come."""
+
+    def prepare(self, block: Block) -> Any | None:
+        """What ``recognise`` needs of a block of lines; None where it must be split. Runs in threads."""
+
+    def recognise(self, prepared: Any) -> tuple[int, Any] | None:
+        """How many rows the block has and what ``look`` says of them, if that is told without splitting it."""
 
     def look(self, rows: Rows) -> Any:
         """What the page must know of rows to take them; changes nothing, and runs in several threads."""
@@ -80,6 +90,15 @@ class _Split:
     looked: Any
 
 
+@dataclass(frozen=True)
+class _Ahead:
+    """A block of lines as its page prepared it, or split: rows, numbers of other lines, how many lines there are."""
+
+    block: Block
+    prepared: Any
+    split: tuple[Rows, list[int], int] | None
+
+
 PageOf = Callable[[Table], Page]
 """How to read a table, given its header and first rows."""
 
@@ -93,8 +112,9 @@ def read(
     """
     # Once a large array is given back, the allocator keeps what is freed; else each block costs page faults.
     np.empty(_WARM_BYTES, np.uint8)
+    save_memory()
     reader = _Reader(page_of, head_rows, path.stat().st_size)
-    blocks = streams.blocks(path, block_bytes)
+    blocks = streams.blocks(path, lambda: block_bytes * (reader.page.times if reader.page else 1))
     for block in blocks:
         rest = reader.head(block)
         if reader.page:
@@ -102,24 +122,28 @@ def read(
     if reader.page is None:
         raise Irregular
     if rest:
-        reader.take(reader.split(rest))
-    for split in _ahead(blocks, reader.split):
-        reader.take(split)
+        reader.take(reader.looked_at(reader.ahead(rest)))
+    if reader.page.read_apart:
+        blocks = _one_ahead(blocks, lambda block: block)
+    for ahead in _one_ahead(blocks, reader.ahead):
+        reader.take(reader.looked_at(ahead))
     return reader.finished()
 
 
-def _ahead(blocks: Iterator[Block], split: Callable[[Block], _Split]) -> Iterator[_Split]:
-    """The blocks split, in order, some ahead in threads."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    threads = max(1, min(_MOST_THREADS, processors))
-    waiting: deque[Future[_Split]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        for block in blocks:
-            waiting.append(pool.submit(split, block))
-            if len(waiting) >= threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+def _one_ahead(blocks: Iterator[Block], work: Callable[[Block], _T]) -> Iterator[_T]:
+    """``work`` done on the blocks, in order, in a thread that reads the next one meanwhile.
+
+    What it does in long steps needs no interpreter; short steps of several threads would wait for each other.
+    """
+
+    def step() -> list[_T]:
+        return [work(block) for block in itertools.islice(blocks, 1)]
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(step)
+        while done := future.result():
+            future = pool.submit(step)
+            yield from done
 
 
 class _Reader:
@@ -169,15 +193,25 @@ class _Reader:
             self.page.expect(self._expected)
             self.page.take(rows, self.page.look(rows))
 
-    def split(self, data: Block) -> _Split:
-        """The lines of a block split, and looked at."""
-        _check_line_ends(data)
-        rows, others, count = self._splitter.split(data)
+    def ahead(self, block: Block) -> _Ahead:
+        """What can be said of a block before those in front of it are taken."""
+        _check_line_ends(block)
+        prepared = self._page().prepare(block)
+        return _Ahead(block, prepared, self._splitter.split(block) if prepared is None else None)
+
+    def looked_at(self, ahead: _Ahead) -> _Split:
+        """A block as its page recognises it, or split."""
+        if ahead.split is None and (found := self._page().recognise(ahead.prepared)):
+            count, looked = found
+            return _Split(ahead.block, Rows({}, np.arange(count)), [], count, looked)
+        return self._looked_at(ahead.block, *(ahead.split or self._splitter.split(ahead.block)))
+
+    def _looked_at(self, block: Block, rows: Rows, others: list[int], count: int) -> _Split:
         good = rows.counts("ID") & rows.counts("Process ID")
         if not good.all():
             others = sorted((*others, *rows.lines[~good].tolist()))
             rows = rows.kept(good)
-        return _Split(data, rows, others, count, None if others else self._page().look(rows))
+        return _Split(block, rows, others, count, None if others else self._page().look(rows))
 
     def take(self, block: _Split) -> None:
         """Take the rows of a block, in order; lines that are no regular rows go through ``tables``."""

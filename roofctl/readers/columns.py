@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from roofctl.readers.arrow import Cells, Irregular, Rows, text_of
+from roofctl.readers.arrow import Cells, Irregular, text_of
 from roofctl.readers.digits import MISSING, ODD, Plain, parse
 from roofctl.readers.launches import LARGEST, Cell, Converter
 from roofctl.readers.numbers import Mark, gather, is_missing
@@ -57,6 +57,37 @@ class Grown:
         return self._room[: self.length]
 
 
+class Sheet:
+    """An array by column and row that grows both ways; ``empty`` where nothing was put."""
+
+    def __init__(self, dtype: str, empty: int) -> None:
+        self._room = np.full((0, 0), empty, dtype)
+        self._empty = empty
+        self.length = 0
+        self.columns = 0
+
+    def expect(self, rows: int, columns: int) -> None:
+        """Make room for as much; what is not used of it costs nothing."""
+        shape = max(columns, self._room.shape[0]), max(rows, self._room.shape[1])
+        room = np.empty(shape, self._room.dtype)
+        room[: self.columns, : self.length] = self.whole()
+        self._room = room
+
+    def add(self, columns: Sequence[int], piece: Any, rows: int) -> None:
+        """Take ``piece``, some columns of the next rows; more columns begin where ``columns`` says so."""
+        width, end = max([self.columns, *(column + 1 for column in columns)]), self.length + rows
+        if width > self._room.shape[0] or end > self._room.shape[1]:
+            self.expect(end if end <= self._room.shape[1] else max(end, self.length * 5 // 4), width)
+        self._room[self.columns : width, : self.length] = self._empty
+        self._room[:width, self.length : end] = self._empty
+        self._room[list(columns), self.length : end] = piece
+        self.columns, self.length = width, end
+
+    def whole(self) -> Any:
+        """What there is, by column and row."""
+        return self._room[: self.columns, : self.length]
+
+
 @dataclass
 class Column:
     """Cells of one counter: digits and decimals as ``digits.parse`` gives them, texts of those that are odd."""
@@ -64,6 +95,16 @@ class Column:
     digits: Grown = field(default_factory=lambda: Grown("int64"))
     decimals: Grown = field(default_factory=lambda: Grown("uint8"))
     odd: list[tuple[int, str]] = field(default_factory=list)
+
+    def expect(self, rows: int) -> None:
+        """Make room for as many."""
+        self.digits.expect(rows)
+        self.decimals.expect(rows)
+
+    def add(self, digits: Any, decimals: Any, rows: int) -> None:
+        """Take cells of ``rows`` rows, or what they all hold."""
+        self.digits.add(digits, rows)
+        self.decimals.add(decimals, rows)
 
 
 @dataclass(frozen=True)
@@ -84,58 +125,79 @@ class Numbers:
 
     def __init__(self, columns: int, mark: Mark | None, *, stripped: bool = False) -> None:
         self.columns = [Column() for _ in range(columns)]
+        self.length = 0
         self._given = mark is not None
         self._mark = mark
         self._stripped = stripped
+        self._expected = 0
         self._open: list[tuple[Any, Any]] = []
         self._ambiguous = False
         self._missing: dict[bytes, bool] = {}
 
     def expect(self, rows: int) -> None:
         """Make room for as many."""
+        self._expected = rows
         for column in self.columns:
-            column.digits.expect(rows)
-            column.decimals.expect(rows)
+            column.expect(rows)
 
-    def look(self, rows: Rows, names: Sequence[str]) -> Parsed:
+    def grow(self, columns: int) -> None:
+        """Have as many columns; new ones are empty so far."""
+        for _ in range(len(self.columns), columns):
+            column = Column()
+            column.expect(self._expected)
+            self.columns.append(column)
+            column.add(0, MISSING, self.length)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the mark is known: cells need not be read again."""
+        return self._mark is not None
+
+    def look(self, cells: Cells) -> Parsed:
         """Read cells under the mark that seems right now; changes nothing."""
-        mark = self._mark
-        # Where each cell may have to be read again, each is needed.
-        cells = rows.cells(names, short=mark is not None)
-        return Parsed(cells, parse(cells.data, cells.starts, cells.ends, mark or "point"), mark or "point")
+        mark = self._mark or "point"
+        return Parsed(cells, parse(cells.data, cells.starts, cells.ends, mark), mark)
 
-    def add(self, parsed: Parsed) -> None:
-        """Take a block's cells."""
-        cells, plain = parsed.cells, parsed.plain
+    def add(self, parsed: Parsed, columns: Sequence[int] | None = None) -> None:
+        """Take a block's cells, which are those of all columns unless ``columns`` says of which."""
+        numbers = range(len(self.columns)) if columns is None else columns
+        cells = parsed.cells
         if not cells.rows:
             return
+        plain, odd = self._read(parsed)
+        if not self._mark and len(plain.open):
+            column, row = np.divmod(plain.open, cells.rows)
+            self._open.append((np.array(numbers)[column], row + self.length))
+        for place, text in odd:
+            which = bisect_right(cells.bounds, place) - 1
+            begin, end = cells.bounds[which : which + 2]
+            rows = range(cells.rows) if end - begin == 1 else (place - begin,)
+            self.columns[numbers[which]].odd += [(self.length + row, text) for row in rows]
+        for number, begin, end in zip(numbers, cells.bounds, cells.bounds[1:], strict=False):
+            self.columns[number].add(plain.digits[begin:end], plain.decimals[begin:end], cells.rows)
+        for number in set(range(len(self.columns))).difference(numbers):
+            self.columns[number].add(0, MISSING, cells.rows)
+        self.length += cells.rows
+
+    def _read(self, parsed: Parsed) -> tuple[Plain, list[tuple[int, str]]]:
+        """Cells under the mark that is right, which they may decide, and those that are odd."""
+        cells, plain = parsed.cells, parsed.plain
         if parsed.mark != (self._mark or "point"):
             plain = parse(cells.data, cells.starts, cells.ends, self._mark or "point")
         odd = self._odd(cells, plain.decimals)
-        if not self._given:
-            point, comma = self._evidence(odd, sure=plain.sure)
-            if comma and not self._mark:
-                self._decide("comma")
-                plain = parse(cells.data, cells.starts, cells.ends, "comma")
-                odd = self._odd(cells, plain.decimals)
-                point, _ = self._evidence(odd, sure=False)
-            if (self._mark == "comma" and point) or (self._mark == "point" and comma):
-                raise Irregular
-            if point and not self._mark:
-                self._decide("point")
-            if not self._mark and len(plain.open):
-                column, row = np.divmod(plain.open, cells.rows)
-                self._open.append((column, row + self.columns[0].decimals.length))
-        for place, text in odd:
-            number = bisect_right(cells.bounds, place) - 1
-            column, begin = self.columns[number], cells.bounds[number]
-            once = cells.bounds[number + 1] - begin == 1
-            rows = range(cells.rows) if once else (place - begin,)
-            column.odd += [(column.digits.length + row, text) for row in rows]
-        for number, column in enumerate(self.columns):
-            begin, end = cells.bounds[number : number + 2]
-            column.digits.add(plain.digits[begin:end], cells.rows)
-            column.decimals.add(plain.decimals[begin:end], cells.rows)
+        if self._given:
+            return plain, odd
+        point, comma = self._evidence(odd, sure=plain.sure)
+        if comma and not self._mark:
+            self._decide("comma")
+            plain = parse(cells.data, cells.starts, cells.ends, "comma")
+            odd = self._odd(cells, plain.decimals)
+            point, _ = self._evidence(odd, sure=False)
+        if (self._mark == "comma" and point) or (self._mark == "point" and comma):
+            raise Irregular
+        if point and not self._mark:
+            self._decide("point")
+        return plain, odd
 
     def decided(self) -> Mark:
         """The mark of all cells. Raises Irregular when they leave it open."""
@@ -298,3 +360,10 @@ def texts(values: Sequence[str], codes: Any) -> Any:
     position[used] = np.arange(len(used))
     distinct = pd.DataFrame({"text": [values[code] or None for code in used.tolist()]})["text"]
     return distinct.take(position[codes]).reset_index(drop=True)
+
+
+def part_frame(identity: dict[str, Any], counters: dict[str, Any]) -> pd.DataFrame:
+    """The frame of a part: identity columns, and counters in SI base units."""
+    rows = len(identity["kernel"])
+    fixed = {**identity, "launches": np.ones(rows, np.int64), "is_summary": np.zeros(rows, np.bool_)}
+    return pd.DataFrame({**fixed, **counters}, copy=False)

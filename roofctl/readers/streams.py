@@ -19,7 +19,7 @@ from typing import IO, Any, Final
 
 from roofctl.errors import InputError
 
-BLOCK_BYTES: Final = 3 << 19
+BLOCK_BYTES: Final = 5 << 19
 """Larger blocks cost less time each, and all that are under way at once more room."""
 LONGEST_LINE: Final = 32 << 20
 """Bytes of a line; the widest raw page (8,000 counters) has lines of half a million."""
@@ -66,8 +66,10 @@ def watched(progress: Progress) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def blocks(path: Path, size: int = BLOCK_BYTES, *, fruitless: Callable[[], bool] = lambda: False) -> Iterator[Block]:
-    """Blocks of about ``size`` bytes of UTF-8, each of whole lines.
+def blocks(
+    path: Path, size: Callable[[], int] = lambda: BLOCK_BYTES, *, fruitless: Callable[[], bool] = lambda: False
+) -> Iterator[Block]:
+    """Blocks of UTF-8 of about as many bytes as ``size`` says before each, each of whole lines.
 
     gzip and zstd are unpacked, UTF-16 and UTF-32 recoded, a byte-order mark is taken away; a last line
     without an end gets one. Raises InputError for a folder, an unreadable or damaged file, a line beyond
@@ -94,9 +96,9 @@ def blocks(path: Path, size: int = BLOCK_BYTES, *, fruitless: Callable[[], bool]
         yield rest + b"\n"
 
 
-def _plain_blocks(file: BufferedReader, path: Path, size: int) -> Iterator[Block]:
+def _plain_blocks(file: BufferedReader, path: Path, size: Callable[[], int]) -> Iterator[Block]:
     """Blocks of a file that is read as it is: the end of a block that is no whole line is read again."""
-    total, wanted = os.fstat(file.fileno()).st_size, size
+    total, wanted = os.fstat(file.fileno()).st_size, size()
     tell = _watcher.get()
     while True:
         block = bytearray(wanted)
@@ -120,7 +122,7 @@ def _plain_blocks(file: BufferedReader, path: Path, size: int) -> Iterator[Block
         if tell:
             tell(path, file.tell(), total)
         yield block
-        wanted = size
+        wanted = size()
 
 
 def _endless(path: Path) -> InputError:
@@ -135,7 +137,7 @@ def _last_line_end(data: Block) -> int:
     return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
 
 
-def _unpacked(path: Path, size: int, fruitless: Callable[[], bool] = lambda: False) -> Iterator[bytes]:
+def _unpacked(path: Path, size: Callable[[], int], fruitless: Callable[[], bool] = lambda: False) -> Iterator[bytes]:
     """Chunks of the file's content, unpacked."""
     with open_file(path) as file:
         total = os.fstat(file.fileno()).st_size
@@ -147,7 +149,7 @@ def _unpacked(path: Path, size: int, fruitless: Callable[[], bool] = lambda: Fal
         produced = 0
         while True:
             with _reading(path, packed=packed):
-                chunk = content.read(size)
+                chunk = content.read(size())
             if not chunk:
                 return
             produced += len(chunk)
@@ -200,7 +202,7 @@ def open_file(path: Path) -> BufferedReader:
 
 def head(path: Path) -> bytes:
     """The first bytes of the content, unpacked but not decoded; empty for an empty file."""
-    return next(_unpacked(path, _SNIFFED), b"")
+    return next(_unpacked(path, lambda: _SNIFFED), b"")
 
 
 def is_zstd(path: Path) -> bool:
