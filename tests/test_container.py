@@ -1,4 +1,4 @@
-"""The container of a .ncu-rep: where results lie, what makes a file not whole, and results in short."""
+"""The container of a .ncu-rep: where results lie, and what makes a file not whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roofctl.reportfile import container
-from roofctl.reportfile.container import NotWhole, Slimmer, fields, small_report
+from roofctl.reportfile.container import NotWhole, small_report
 
 HEAD = container.MAGIC + struct.pack("<I", 2) + b"\x08\x07"
 
@@ -109,89 +109,11 @@ def test_an_empty_result_is_noticed(tmp_path: Path) -> None:
         container.index(write(tmp_path, block([b"\x08\x01\x08\x01\x08\x01", b""])))
 
 
-TEXTS = ["wanted.sum", "device__attribute_a", "device__attribute_b", "other.sum", "nvlink__x"]
-RESULT = text(5, b"mangled") + metric(0, 5) + metric(1, 300) + metric(2, 2) + metric(3, 9) + metric(4, 1) + whole(22, 1)
-
-
-DEVICE = metric(1, 300) + metric(2, 2)
-
-
-def kept(short: Slimmer, result: bytes) -> bytes:
-    found = short.slim(result)
-    assert found is not None
-    return found.result
-
-
-def slimmer() -> Slimmer:
-    made = Slimmer(TEXTS, {"wanted.sum"}, "device__attribute_")
-    made.learn(RESULT)
-    return made
-
-
-def test_a_result_in_short_has_what_is_wanted_and_all_that_is_no_metric() -> None:
-    short = slimmer()
-    assert kept(short, RESULT) == text(5, b"mangled") + metric(0, 5) + whole(22, 1)
-    assert short.seen == frozenset(TEXTS[1:])
-
-
-def test_sections_and_the_like_are_left_out() -> None:
-    noise = b"".join(text(number, b"x" * 200) for number in (17, 19, 21, 28))
-    assert kept(slimmer(), noise + DEVICE + metric(3, 1) + text(15, b"y")) == text(15, b"y")
-
-
-def test_a_result_of_another_device_is_not_shortened() -> None:
-    assert slimmer().slim(metric(0, 5) + metric(1, 301) + metric(2, 2)) is None
-    assert slimmer().slim(metric(0, 5) + metric(2, 2) + metric(1, 300)) is None
-
-
-def test_a_result_that_does_not_name_its_device_is_not_shortened() -> None:
-    assert slimmer().slim(metric(0, 5) + metric(3, 9)) is None
-    assert slimmer().slim(metric(0, 5) + metric(1, 300)) is None
-
-
-def test_nothing_is_shortened_by_what_was_not_understood() -> None:
-    short = slimmer()
-    with pytest.raises((ValueError, IndexError)):
-        short.learn(RESULT[:-1] + b"\x6a\x05")
-    assert short.slim(RESULT) is None
-    assert Slimmer(TEXTS, {"wanted.sum"}, "device__attribute_").slim(RESULT) is None
-
-
-def test_metrics_that_are_alike_by_chance_only_may_differ() -> None:
-    assert kept(slimmer(), metric(0, 5) + DEVICE + metric(4, 2)) == metric(0, 5)
-
-
-def test_bytes_that_many_results_have_in_common() -> None:
-    short = Slimmer(TEXTS, {"wanted.sum", "other.sum"}, "device__attribute_", {"other.sum"})
-    short.learn(RESULT)
-    found = short.slim(metric(0, 5) + DEVICE + metric(3, 8))
-    assert found is not None
-    assert (found.result, found.common) == (metric(0, 5) + metric(3, 8), metric(3, 8))
-
-
-def test_names_beyond_two_bytes(tmp_path: Path) -> None:
-    texts = [f"m{number}" for number in range(20_000)]
-    short = Slimmer(texts, {"m127", "m128", "m16383", "m16384"}, "device__")
-    result = b"".join(metric(number, 1) for number in (126, 127, 128, 129, 16_383, 16_384, 19_999))
-    short.learn(result)
-    assert kept(short, result) == b"".join(metric(number, 1) for number in (127, 128, 16_383, 16_384))
-    assert short.seen == {"m126", "m129", "m19999"}
-
-
-@pytest.mark.parametrize("cut", range(1, len(RESULT)))
-def test_a_result_that_is_cut_is_shortened_whole_or_not_at_all(cut: int) -> None:
-    try:
-        found = slimmer().slim(RESULT[:cut])
-    except (ValueError, IndexError):
-        return
-    assert found is None or list(fields(found.result))
-
-
 def test_a_small_report_is_a_report(tmp_path: Path) -> None:
     path = tmp_path / "small.ncu-rep"
     session = block([], session=b"\x08\x01")[4:]
-    path.write_bytes(small_report(HEAD, [session], ["a", "bé"], [RESULT, b"\x08\x01"]))
+    path.write_bytes(small_report(HEAD, [session], ["a", "bé"], [b"\x08\x07\x10\x01", b"\x08\x01"]))
     found = container.index(path)
     assert (found.texts, len(found.results), found.sessions) == (["a", "bé"], 2, [session])
     data = path.read_bytes()
-    assert data[found.results[0].offset :][: found.results[0].size] == RESULT
+    assert data[found.results[0].offset :][: found.results[0].size] == b"\x08\x07\x10\x01"

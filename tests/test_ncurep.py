@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
-from test_container import block
+from test_container import block, whole
 
 from roofctl.cli.main import main
 from roofctl.counts import Part
@@ -22,6 +25,7 @@ from roofctl.names import without_casts
 from roofctl.readers import ncurep, read_file
 from roofctl.reportfile import child, container
 from roofctl.reportfile.container import small_report
+from roofctl.reportfile.slim import Layout
 
 PAIR = Path(__file__).parent / "data" / "captures-h200" / "report"
 REPORT = PAIR / "report.ncu-rep"
@@ -152,6 +156,42 @@ def test_every_launch_has_its_own_shape(tmp_path: Path) -> None:
     grids = part(replicated(tmp_path, 120, edit)).frame["grid"][ours].tolist()
     assert grids == [f"({65536 + number % 3}, 1, 1)" for number in ours]
     assert len(set(part(replicated(tmp_path, 36, lambda n, r: edit(n // 12, r))).frame["grid"])) > 4
+
+
+TIME = "gpu__time_duration.sum"
+
+
+def with_time(result: bytes, nanoseconds: float) -> bytes:
+    """A result with another duration."""
+    number = container.index(REPORT).texts.index(TIME)
+    at = result.index(whole(1, number) + b"\x12\x09\x19") + len(whole(1, number)) + 3
+    return result[:at] + struct.pack("<d", nanoseconds) + result[at + 8 :]
+
+
+def test_every_launch_has_its_own_numbers(tmp_path: Path) -> None:
+    def edit(number: int, result: bytes) -> bytes:
+        return with_time(result, math.nan if number == 50 else math.inf if number == 70 else 1000.0 + number)
+
+    times = part(replicated(tmp_path, 200, edit)).frame[TIME]
+    assert np.flatnonzero(times.isna()).tolist() == [50, 70]
+    there = [number for number in range(200) if number not in {50, 70}]
+    assert times[there].tolist() == [(1000 + number) / 10**9 for number in there]
+
+
+def plan_of(folder: Path, count: int) -> child.Plan:
+    path = replicated(folder, count)
+    found = container.index(path)
+    plan = ncurep._plan(path, found, found.results, folder / "plan.json")
+    read: child.Plan = json.loads(plan.read_text(encoding="utf-8"))
+    return read
+
+
+def test_numbers_that_the_reader_takes_for_others_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(tmp_path, 60)
+    expected = child.read(plan)
+    numbers = Layout.numbers
+    monkeypatch.setattr(Layout, "numbers", lambda self, metrics: tuple(n + 1 for n in numbers(self, metrics)))
+    assert child.read(plan) == expected
 
 
 def test_launches_of_several_processes_stand_as_ncu_prints_them(tmp_path: Path) -> None:

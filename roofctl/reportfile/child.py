@@ -17,7 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Final, TypedDict
 
-from roofctl.reportfile.container import Short, Slimmer, small_report
+from roofctl.reportfile.container import small_report
+from roofctl.reportfile.slim import Layout, Short, Slimmer
 
 MEMORY_BYTES: Final = 4 << 30
 """Address space of a child; its slices need a tenth of it."""
@@ -31,7 +32,8 @@ GRID: Final = tuple(f"launch__grid_dim_{axis}" for axis in "xyz")
 BLOCK: Final = tuple(f"launch__block_dim_{axis}" for axis in "xyz")
 IDENTITY: Final = (DEVICE_NAME, *CAPABILITY, *GRID, *BLOCK)
 _CHIP: Final = frozenset(f"device__attribute_{part}" for part in ("architecture", "chip", "implementation"))
-_SHAPE: Final = frozenset((*GRID, *BLOCK))
+_LAUNCH: Final = "launch__"
+"""How metrics begin that follow from the kernel and its launch shape."""
 _FIXED: Final = "device__attribute_"
 """Metrics from which NVIDIA's reader knows the chip, and by it the units of the others."""
 
@@ -67,7 +69,7 @@ def read(plan: Plan) -> Answer:
     present = set(plan["texts"])
     names = [name for name in (*IDENTITY, *plan["counters"]) if name in present]
     wanted = _CHIP.union(name for name in names if not name.startswith(_FIXED))
-    slimmer = Slimmer(plan["texts"], wanted, _FIXED, _SHAPE)
+    slimmer = Slimmer(plan["texts"], wanted, _FIXED, frozenset(n for n in names if n.startswith(_LAUNCH)))
     head, sessions = bytes.fromhex(plan["head"]), [bytes.fromhex(text) for text in plan["sessions"]]
     answer = Answer(kernels=[], values={name: [] for name in names}, units={}, others=[], unread=0)
     with Path(plan["path"]).open("rb") as file, TemporaryDirectory() as folder:
@@ -84,16 +86,30 @@ def read(plan: Plan) -> Answer:
 
 
 @dataclass
+class _Known:
+    """Numbers of a metric by place, and the first place of each layout.
+
+    What NVIDIA's reader says of the first ones shows whether it reads what stands there.
+    """
+
+    values: dict[int, float | None] = field(default_factory=dict)
+    firsts: list[int] = field(default_factory=list)
+
+
+@dataclass
 class _Slice:
     """Results for one small report, the first as it was written.
 
     ``device`` and ``shape`` give, for each, a result of the slice that has the same device and the same launch shape.
+    ``numbers`` are those in the results of each layout, ``places`` say where these are in the slice.
     """
 
     places: list[tuple[int, int]] = field(default_factory=list)
     results: list[bytes] = field(default_factory=list)
     device: list[int] = field(default_factory=list)
     shape: list[int] = field(default_factory=list)
+    numbers: dict[Layout, list[tuple[float, ...]]] = field(default_factory=dict)
+    places_of: dict[Layout, list[int]] = field(default_factory=dict)
     size: int = 0
     _shapes: dict[bytes, int] = field(default_factory=dict)
 
@@ -107,12 +123,26 @@ class _Slice:
         self.device.append(0 if short else number)
         self.shape.append(self._shapes.setdefault(short.common, number) if short else number)
         self.size += len(self.results[-1])
+        if short and short.layout:
+            self.numbers.setdefault(short.layout, []).append(short.numbers)
+            self.places_of.setdefault(short.layout, []).append(number)
 
     def alike(self, name: str) -> Sequence[int]:
         """For each result, one with the same value of a metric."""
         if name.startswith(_FIXED):
             return self.device
-        return self.shape if name in _SHAPE else range(len(self.results))
+        return self.shape if name.startswith(_LAUNCH) else range(len(self.results))
+
+    def known(self) -> dict[str, _Known]:
+        """Numbers of metrics as they stand in the results."""
+        found: dict[str, _Known] = {}
+        for layout, numbers in self.numbers.items():
+            places = self.places_of[layout]
+            for name, column in zip(layout.names, zip(*numbers, strict=True), strict=True):
+                known = found.setdefault(name, _Known())
+                known.firsts.append(places[0])
+                known.values.update(zip(places, _finite(column), strict=True))
+        return found
 
     def restored(self, file: BinaryIO) -> _Slice:
         """The same results as they were written, should NVIDIA's reader miss something in the short ones."""
@@ -159,7 +189,7 @@ def _learn(result: bytes, slimmer: Slimmer) -> None:
 
 
 def _read_slice(path: Path, part: _Slice, answer: Answer) -> bool:
-    """Add the launches of one small report; False when the reader did not understand all of them."""
+    """Add the launches of one small report; False when the reader did not understand all of them as they are here."""
     import ncu_report  # noqa: PLC0415 - after the memory limit
 
     context = ncu_report.load_report(str(path))
@@ -169,17 +199,21 @@ def _read_slice(path: Path, part: _Slice, answer: Answer) -> bool:
     kernels = [action.name(ncu_report.IAction.NameBase_DEMANGLED) for action in actions]
     if any(kernel is None for kernel in kernels):
         return False
-    answer["kernels"] += map(_clean, kernels)
+    columns: dict[str, list[int | float | str | None]] = {}
+    numbers = part.known()
     for name in answer["values"]:
-        alike = part.alike(name)
-        metrics = [
-            action.metric_by_name(name) if same == number else None
-            for number, (action, same) in enumerate(zip(actions, alike, strict=True))
-        ]
-        if name not in answer["units"] and (first := next((m for m in metrics if m is not None), None)) is not None:
-            answer["units"][name] = _clean(first.unit() or "")
-        values = [None if metric is None else _value(metric, ncu_report.IMetric) for metric in metrics]
-        answer["values"][name] += [values[same] for same in alike]
+        alike, known = part.alike(name), numbers.get(name, _Known())
+        asked = sorted(set(alike).difference(known.values).union(known.firsts))
+        metrics = [(n, metric) for n in asked if (metric := actions[n].metric_by_name(name)) is not None]
+        if name not in answer["units"] and metrics:
+            answer["units"][name] = _clean(metrics[0][1].unit() or "")
+        values = {n: _value(metric, ncu_report.IMetric) for n, metric in metrics}
+        if any(values.get(n) != known.values[n] for n in known.firsts):
+            return False
+        columns[name] = list(map((known.values | values).get, alike))
+    answer["kernels"] += map(_clean, kernels)
+    for name, column in columns.items():
+        answer["values"][name] += column
     return True
 
 
@@ -191,11 +225,16 @@ def _value(metric: Any, kinds: Any) -> int | float | str | None:
     """The value as it is stored: counts may exceed what a float holds."""
     kind = metric.kind()
     if kind in (kinds.ValueKind_DOUBLE, kinds.ValueKind_FLOAT):
-        value: float = metric.as_double()
-        return value if math.isfinite(value) else None
+        return _finite([metric.as_double()])[0]
     if kind in (kinds.ValueKind_UINT32, kinds.ValueKind_UINT64):
         return int(metric.as_uint64())
     return _clean(metric.as_string() or "") if kind == kinds.ValueKind_STRING else None
+
+
+def _finite(values: Sequence[float]) -> Sequence[float | None]:
+    if math.isfinite(sum(values)):  # else one of them is not, or all are very large
+        return values
+    return [value if math.isfinite(value) else None for value in values]
 
 
 def _clean(text: str) -> str:
