@@ -18,7 +18,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from roofctl.reportfile.wire import BYTES, VARINT, encoded, fields
 
@@ -26,6 +26,7 @@ MAGIC: Final = b"NVR\x00"
 
 _LARGEST_HEADER: Final = 64 << 20
 _LARGEST_RESULT: Final = 256 << 20
+_LENGTH_BYTES: Final = 4
 _LEAST_RESULT: Final = 5
 """Bytes of a result at least: its length, and something."""
 _RESULTS, _SESSION, _TEXTS, _PAYLOAD, _PROCESS = 2, 3, 4, 5, 6
@@ -37,8 +38,7 @@ class NotWhole(ValueError):  # noqa: N818 - reads as what happened
     """The file does not have the form of a report, or ends too early. The text says where and how."""
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(NamedTuple):
     """Where a result lies in the file, and which process it is of."""
 
     offset: int
@@ -114,32 +114,35 @@ def _block(file: BinaryIO, size: int, found: Index) -> None:
 def _results(file: BinaryIO, block: tuple[int, int], count: int, process: str, found: Index) -> None:
     """Note where the results of a block lie; ``block`` is where it begins and ends, ``count`` what it claims."""
     begin, end = block
-    room = end - file.tell()
-    if count * _LEAST_RESULT > room:
-        raise NotWhole(f"the block at byte {begin:,} claims {count:,} results in {room:,} bytes")
+    at = file.tell()
+    if count * _LEAST_RESULT > end - at:
+        raise NotWhole(f"the block at byte {begin:,} claims {count:,} results in {end - at:,} bytes")
     for _ in range(count):
-        length = _read_length(file, end, "a result")
+        length = _length_at(file, at, end, "a result")
+        at += _LENGTH_BYTES
         if not length:
-            raise NotWhole(f"a result at byte {file.tell():,} is empty")
+            raise NotWhole(f"a result at byte {at:,} is empty")
         if length > _LARGEST_RESULT:
-            raise NotWhole(f"a result of {length:,} bytes at byte {file.tell():,} is larger than any")
-        found.results.append(Stored(file.tell(), length, process))
-        file.seek(length, os.SEEK_CUR)
+            raise NotWhole(f"a result of {length:,} bytes at byte {at:,} is larger than any")
+        found.results.append(Stored(at, length, process))
+        at += length
 
 
 def _message(file: BinaryIO, size: int, what: str) -> bytes:
-    length = _read_length(file, size, what)
+    at = file.tell()
+    length = _length_at(file, at, size, what)
+    at += _LENGTH_BYTES
     if length > _LARGEST_HEADER:
-        raise NotWhole(f"{what} of {length:,} bytes at byte {file.tell():,} is larger than any")
+        raise NotWhole(f"{what} of {length:,} bytes at byte {at:,} is larger than any")
+    file.seek(at)
     return file.read(length)
 
 
-def _read_length(file: BinaryIO, end: int, what: str) -> int:
-    begin = file.tell()
-    text = file.read(4)
-    length: int = struct.unpack("<I", text)[0] if len(text) == 4 else end  # noqa: PLR2004 - four bytes
-    if begin + 4 + length > end:
-        raise NotWhole(f"it is cut or damaged: {what} at byte {begin:,} goes on beyond byte {end:,}")
+def _length_at(file: BinaryIO, at: int, end: int, what: str) -> int:
+    text = os.pread(file.fileno(), _LENGTH_BYTES, at)  # a file's own read would fill its buffer each time
+    length = int.from_bytes(text, "little") if len(text) == _LENGTH_BYTES else end
+    if at + _LENGTH_BYTES + length > end:
+        raise NotWhole(f"it is cut or damaged: {what} at byte {at:,} goes on beyond byte {end:,}")
     return length
 
 
