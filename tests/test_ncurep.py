@@ -22,10 +22,13 @@ from roofctl.cli.main import main
 from roofctl.counts import Part
 from roofctl.errors import InputError, RoofctlError
 from roofctl.names import without_casts
+from roofctl.quantities import catalogue
 from roofctl.readers import ncurep, read_file
+from roofctl.readers.launches import LARGEST, Converter
 from roofctl.reportfile import child, container
 from roofctl.reportfile.container import small_report
 from roofctl.reportfile.slim import Layout
+from roofctl.units import parse_unit
 
 PAIR = Path(__file__).parent / "data" / "captures-h200" / "report"
 REPORT = PAIR / "report.ncu-rep"
@@ -192,6 +195,39 @@ def test_numbers_that_the_reader_takes_for_others_are_its_own(tmp_path: Path, mo
     numbers = Layout.numbers
     monkeypatch.setattr(Layout, "numbers", lambda self, metrics: tuple(n + 1 for n in numbers(self, metrics)))
     assert child.read(plan) == expected
+
+
+@pytest.mark.parametrize("column", [[1.5, -0.0, 1e300], [], [1.0, None], [1, 2], ["a", None], [0.5, "a"]])
+def test_a_column_is_packed_and_unpacked(column: child.Column) -> None:
+    packed = child.packed(column)
+    assert repr(child.unpacked(json.loads(json.dumps(packed)))) == repr(column)
+    assert isinstance(packed, str) == all(isinstance(value, float) for value in column)
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "ms", "s", "Hz", "Khz", "inst", "byte", "Kbyte", "%", ""])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [182_720.0, 1.0, 7.0, 123_456_789_123.0, 2.0**53 - 1],
+        [0.0, -0.0],
+        [1.5, 2.0, 0.1, 1e-9],
+        [2.0**53 + 2, 1e18],
+        [3.0, None, 4.5],
+        [3, 5.0, 2**62 + 1],
+        [None],
+    ],
+)
+def test_columns_are_those_of_their_values_one_by_one(unit: str, values: list[float | None]) -> None:
+    parsed = parse_unit(unit)
+    assert parsed is not None
+    converter = Converter("a", "point", catalogue(), _units={("x", unit): parsed})
+    try:
+        expected = [None if value is None else ncurep._number("x", value, parsed, "a", 0) for value in values]
+        column = ncurep._numbers("x", values, unit, converter)
+    except InputError:
+        assert max(value for value in values if value is not None) > LARGEST
+    else:
+        assert repr(column) == repr(expected)
 
 
 def test_launches_of_several_processes_stand_as_ncu_prints_them(tmp_path: Path) -> None:

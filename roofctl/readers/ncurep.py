@@ -29,7 +29,7 @@ from roofctl.quantities import catalogue
 from roofctl.readers.launches import LARGEST, Cell, Converter, make_frame, shape
 from roofctl.readers.numbers import Number, to_base
 from roofctl.reportfile import container
-from roofctl.reportfile.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan
+from roofctl.reportfile.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
 from roofctl.reportfile.container import Index, NotWhole, Stored
 from roofctl.units import Unit
 
@@ -43,6 +43,8 @@ _BYTES_PER_SECOND: Final = 1 << 20
 _INSTALL: Final = "pip install 'roofctl[ncu-rep]'"
 _EXPORT: Final = "ncu --import {name} --csv --page raw --print-units base > {stem}.csv"
 _TAIL: Final = 160
+_EXACT: Final = 2**53
+"""Up to here a float holds every whole number."""
 _NO_MEMORY: Final = re.compile(r"MemoryError|bad_alloc|Cannot allocate memory|failed to map segment")
 _OF_READER: Final = re.compile(r'File "[^"]*ncu_report[^"]*", line|in _read_slice$', re.MULTILINE)
 """What a traceback of the child shows where NVIDIA's reader failed, or gave what no report holds."""
@@ -218,8 +220,10 @@ def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> P
     for answer in answers:
         units = {**answer["units"], **units}
         for name in columns:
-            columns[name] += answer["values"][name]
-    kernels = [without_casts(kernel) for answer in answers for kernel in answer["kernels"]]
+            columns[name] += unpacked(answer["values"][name])
+    found = [kernel for answer in answers for kernel in answer["kernels"]]
+    short = {kernel: without_casts(kernel) for kernel in set(found)}
+    kernels = [short[kernel] for kernel in found]
     devices = columns.get(DEVICE_NAME, [None] * len(kernels))
     identity: dict[str, Sequence[Any]] = {
         "kernel": kernels,
@@ -240,30 +244,54 @@ def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> P
 
 
 def _shapes(columns: Mapping[str, list[Any]], names: Sequence[str], count: int) -> list[str | None]:
-    return [shape(text or "") or None for text in _joined(columns, names, "({}, {}, {})", count)]
+    texts = _joined(columns, names, "({}, {}, {})", count)
+    shapes = {text: shape(text or "") or None for text in set(texts)}
+    return [shapes[text] for text in texts]
 
 
 def _joined(columns: Mapping[str, list[Any]], names: Sequence[str], form: str, count: int) -> list[str | None]:
     if any(name not in columns for name in names):
         return [None] * count
     made: dict[tuple[Any, ...], str | None] = {}
-    rows = list(zip(*(columns[name] for name in names), strict=True))
-    for row in set(rows):
+    parts = [columns[name] for name in names]
+    for row in set(zip(*parts, strict=True)):
         numbers = [int(value) for value in row if isinstance(value, (int, float))]
         made[row] = form.format(*numbers) if len(numbers) == len(row) else None
-    return [made[row] for row in rows]
+    return [made[row] for row in zip(*parts, strict=True)]
 
 
 def _numbers(name: str, values: Sequence[Any], unit_text: str, converter: Converter) -> list[Number | None]:
     """A column in SI base units, as the reader of tables makes it of the same values."""
     unit = converter.unit(name, Cell("", unit_text, 0))
     there = [value for value in values if value is not None]
-    numbers = _as_stored(unit) and not any(isinstance(value, str) for value in there)
-    if numbers and min(there, default=0) >= 0 and max(there, default=0) <= LARGEST:
-        return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
+    if str not in set(map(type, there)) and min(there, default=0) >= 0 and max(there, default=0) <= LARGEST:
+        reals = set(map(type, values)) == {float}
+        if _as_stored(unit):
+            return _counts(values, whole=reals and all(map(float.is_integer, values)))
+        if reals and (scaled := _scaled(values, unit)):
+            return scaled
     return [
         None if value is None else _number(name, value, unit, converter.source, n) for n, value in enumerate(values)
     ]
+
+
+def _counts(values: Sequence[Number | None], *, whole: bool) -> list[Number | None]:
+    if whole:
+        return list(map(int, values))  # type: ignore[arg-type]
+    return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
+
+
+def _scaled(values: Sequence[float], unit: Unit) -> list[Number | None] | None:
+    """Real numbers from 0 on as ``to_base`` makes them, where one division does; None where it may not.
+
+    It rounds once, as ``to_base`` does, where both numbers are exact: whole nanoseconds are divided by 10**9.
+    """
+    divisor = round(1 / unit.factor)
+    if divisor * Decimal(repr(unit.factor)) != 1:
+        return None
+    if divisor != 1 and not (max(values) <= _EXACT and all(map(float.is_integer, values))):
+        return None
+    return [abs(value) / divisor for value in values]  # no -0.0
 
 
 def _as_stored(unit: Unit) -> bool:

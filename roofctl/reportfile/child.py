@@ -6,11 +6,13 @@ stdout (``Answer``). Nothing but the standard library and ``ncu_report`` is load
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import math
 import resource
 import sys
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,19 +51,34 @@ class Plan(TypedDict):
     counters: list[str]
 
 
+Column = list[int | float | str | None]
+"""Values of a metric, launch by launch; None where it is not there, or no number."""
+
+
 class Answer(TypedDict):
     """Columns of all launches, in order.
 
-    ``kernels`` are full names, ``values`` per counter a number, text or None (not there, or nan), ``units`` those of
-    the counters, ``others`` metrics that were there and not asked for. ``unread`` counts results that NVIDIA's reader
-    made nothing of; columns are then empty.
+    ``kernels`` are full names, ``values`` the columns of the counters, as ``packed`` makes them, ``units`` those of the
+    counters, ``others`` metrics that were there and not asked for. ``unread`` counts results that NVIDIA's reader made
+    nothing of; columns are then empty.
     """
 
     kernels: list[str]
-    values: dict[str, list[int | float | str | None]]
+    values: dict[str, Column | str]
     units: dict[str, str]
     others: list[str]
     unread: int
+
+
+def packed(column: Column) -> Column | str:
+    """A column of real numbers only as a text of their bytes, which is written and read at no cost."""
+    reals = [value for value in column if isinstance(value, float)]
+    return base64.b64encode(array("d", reals)).decode() if len(reals) == len(column) else column
+
+
+def unpacked(column: Column | str) -> Column:
+    """The column that ``packed`` was given."""
+    return [*array("d", base64.b64decode(column))] if isinstance(column, str) else column
 
 
 def read(plan: Plan) -> Answer:
@@ -71,18 +88,28 @@ def read(plan: Plan) -> Answer:
     wanted = _CHIP.union(name for name in names if not name.startswith(_FIXED))
     slimmer = Slimmer(plan["texts"], wanted, _FIXED, frozenset(n for n in names if n.startswith(_LAUNCH)))
     head, sessions = bytes.fromhex(plan["head"]), [bytes.fromhex(text) for text in plan["sessions"]]
-    answer = Answer(kernels=[], values={name: [] for name in names}, units={}, others=[], unread=0)
+    found = _Found({name: [] for name in names})
     with Path(plan["path"]).open("rb") as file, TemporaryDirectory() as folder:
         small = Path(folder) / "slice.ncu-rep"
         for part in _slices(file, plan["results"], slimmer):
             for attempt in _attempts(part, file):
                 small.write_bytes(small_report(head, sessions, plan["texts"], attempt.results))
-                if _read_slice(small, attempt, answer):
+                if _read_slice(small, attempt, found):
                     break
             else:
                 return Answer(kernels=[], values={}, units={}, others=[], unread=len(part.results))
-    answer["others"] = sorted(slimmer.seen.difference(names))
-    return answer
+    values = {name: packed(column) for name, column in found.columns.items()}
+    others = sorted(slimmer.seen.difference(names))
+    return Answer(kernels=found.kernels, values=values, units=found.units, others=others, unread=0)
+
+
+@dataclass
+class _Found:
+    """What was read so far."""
+
+    columns: dict[str, Column]
+    kernels: list[str] = field(default_factory=list)
+    units: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -188,7 +215,7 @@ def _learn(result: bytes, slimmer: Slimmer) -> None:
         slimmer.learn(result)
 
 
-def _read_slice(path: Path, part: _Slice, answer: Answer) -> bool:
+def _read_slice(path: Path, part: _Slice, found: _Found) -> bool:
     """Add the launches of one small report; False when the reader did not understand all of them as they are here."""
     import ncu_report  # noqa: PLC0415 - after the memory limit
 
@@ -199,21 +226,21 @@ def _read_slice(path: Path, part: _Slice, answer: Answer) -> bool:
     kernels = [action.name(ncu_report.IAction.NameBase_DEMANGLED) for action in actions]
     if any(kernel is None for kernel in kernels):
         return False
-    columns: dict[str, list[int | float | str | None]] = {}
+    columns: dict[str, Column] = {}
     numbers = part.known()
-    for name in answer["values"]:
+    for name in found.columns:
         alike, known = part.alike(name), numbers.get(name, _Known())
         asked = sorted(set(alike).difference(known.values).union(known.firsts))
         metrics = [(n, metric) for n in asked if (metric := actions[n].metric_by_name(name)) is not None]
-        if name not in answer["units"] and metrics:
-            answer["units"][name] = _clean(metrics[0][1].unit() or "")
+        if name not in found.units and metrics:
+            found.units[name] = _clean(metrics[0][1].unit() or "")
         values = {n: _value(metric, ncu_report.IMetric) for n, metric in metrics}
         if any(values.get(n) != known.values[n] for n in known.firsts):
             return False
         columns[name] = list(map((known.values | values).get, alike))
-    answer["kernels"] += map(_clean, kernels)
+    found.kernels += map(_clean, kernels)
     for name, column in columns.items():
-        answer["values"][name] += column
+        found.columns[name] += column
     return True
 
 
