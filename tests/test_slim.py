@@ -128,6 +128,7 @@ def test_the_layout_of_a_kernel_is_known_once_it_comes_again() -> None:
     assert last.result == whole(1, 650) + whole(2, 300) + text(5, b"mangled") + real(0, 4.5) + metric(3, 9) + whole(
         14, 1
     ) + whole(22, 1)
+    assert last.bare == whole(1, 650) + whole(2, 300) + text(5, b"mangled") + whole(14, 1) + whole(22, 1)
 
 
 def test_what_changes_beside_the_metrics_leaves_the_layout() -> None:

@@ -84,6 +84,9 @@ class Layout(_Cut):
         }
         self.names = tuple(texts[number] for number in reals)
         self._reals = _struct((at, at + _REAL_BYTES, "d") for at in reals.values())
+        self._bare = _merged(
+            (begin, end) for begin, end, what, number in pieces if what == _KEPT and number not in reals
+        )
         heads = _merged(_heads(metrics, pieces, reals))
         self._heads = _struct((begin, end, f"{end - begin}s") for begin, end in heads)
         self._expected = self._heads.unpack_from(metrics)
@@ -96,6 +99,10 @@ class Layout(_Cut):
             and self._heads.unpack_from(metrics) == self._expected
             and (size == self.end or metrics[self.end] != _METRIC_KEY)
         )
+
+    def bare(self, metrics: bytes) -> list[bytes]:
+        """What is wanted beside ``names`` and the common metrics."""
+        return [metrics[begin:end] for begin, end in self._bare]
 
     def numbers(self, metrics: bytes) -> tuple[float, ...]:
         """The numbers of ``names`` in a result of this layout."""
@@ -154,13 +161,15 @@ def _struct(spans: Iterable[tuple[int, int, str]]) -> Struct:
 class Short:
     """A result in short, and the bytes of its metrics that many results have in common.
 
-    ``numbers`` are those of ``layout.names`` where its layout is known.
+    Where its layout is known, ``numbers`` are those of ``layout.names``, and ``bare`` is the result without these
+    metrics and without the common ones.
     """
 
     result: bytes
     common: bytes
     layout: Layout | None = None
     numbers: tuple[float, ...] = ()
+    bare: bytes = b""
 
 
 class Slimmer:
@@ -225,7 +234,8 @@ class Slimmer:
             rest: list[bytes] = []
             if _others(metrics, layout.end, rest) == len(metrics):
                 short = b"".join((*kept, *layout.kept(metrics), *rest))
-                return Short(short, layout.common(metrics), layout, layout.numbers(metrics))
+                bare = b"".join((*kept, *layout.bare(metrics), *rest))
+                return Short(short, layout.common(metrics), layout, layout.numbers(metrics), bare)
         pieces = self._pieces(metrics)
         if pieces is None:
             return None
