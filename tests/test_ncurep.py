@@ -25,6 +25,7 @@ from roofctl.names import without_casts
 from roofctl.quantities import catalogue
 from roofctl.readers import ncurep, read_file
 from roofctl.readers.launches import LARGEST, Converter
+from roofctl.readers.streams import watched
 from roofctl.reportfile import child, container
 from roofctl.reportfile.container import small_report
 from roofctl.reportfile.slim import Layout
@@ -139,6 +140,28 @@ def test_many_launches_in_slices_and_children(tmp_path: Path, monkeypatch: pytes
     once = part(REPORT).frame.drop(columns="process")
     expected = pd.concat([once] * 209, ignore_index=True).iloc[:2500]
     pd.testing.assert_frame_equal(frame, expected)
+
+
+def test_whoever_watches_is_told_how_much_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ncurep, "_CHILD_BYTES", 1 << 20)
+    monkeypatch.setattr(ncurep, "_LOOK_SECONDS", 0.001)
+    path = replicated(tmp_path, 2500)
+    told: list[tuple[Path, int, int]] = []
+    with watched(lambda *step: told.append(step)):
+        assert len(part(path).frame) == 2500
+    size = sum(stored.size for stored in container.index(path).results)
+    assert {(where, of) for where, _, of in told} == {(path, size)}
+    steps = [done for _, done, _ in told]
+    assert steps == sorted(steps)
+    assert steps[-1] == size
+    assert len(set(steps)) > 2
+
+
+def test_a_disk_without_room_for_progress_is_no_fault(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 24)
+    expected = child.read(plan)
+    assert Path(plan["counter"]).stat().st_size == 24
+    assert child.read({**plan, "counter": str(tmp_path / "gone" / "plan.read")}) == expected
 
 
 def test_a_second_device_keeps_its_own_attributes(tmp_path: Path) -> None:

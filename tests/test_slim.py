@@ -175,9 +175,11 @@ def test_what_was_not_understood_ends_all_layouts() -> None:
     assert made.slim(launch(2.0)) is None
 
 
-def test_a_metric_that_is_there_twice_is_left_to_the_reader() -> None:
-    made = cold()
-    twice = launch(1.0).replace(DEVICE, real(0, 7.0) + DEVICE)
+@pytest.mark.parametrize("other", [0, len(TEXTS)], ids=["number", "name"])
+def test_a_metric_that_is_there_twice_is_left_to_the_reader(other: int) -> None:
+    made = Slimmer([*TEXTS, TEXTS[0]], {"wanted.sum", "other.sum"}, "device__attribute_", {"other.sum"})
+    made.learn(launch(1.0))
+    twice = launch(1.0).replace(DEVICE, real(other, 7.0) + DEVICE)
     for _ in range(3):
         short = made.slim(twice)
     assert short is not None

@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
@@ -28,6 +28,7 @@ from roofctl.profilers import process, tools
 from roofctl.quantities import catalogue
 from roofctl.readers.launches import LARGEST, Cell, Converter, make_frame, shape
 from roofctl.readers.numbers import Number, to_base
+from roofctl.readers.streams import watcher
 from roofctl.reportfile import container
 from roofctl.reportfile.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
 from roofctl.reportfile.container import Index, NotWhole, Stored
@@ -36,6 +37,7 @@ from roofctl.units import Unit
 _CHILD_BYTES: Final = 16 << 20
 """Reports up to this size take one child; starting another would take longer than it saves."""
 _MOST_CHILDREN: Final = 8
+_LOOK_SECONDS: Final = 0.1
 _SECONDS: Final = 60.0
 _EXPORT_SECONDS: Final = 120.0
 _BYTES_PER_SECOND: Final = 1 << 20
@@ -127,7 +129,19 @@ def _ask(path: Path, index: Index, results: Sequence[Stored]) -> list[Answer]:
     shares = [results[begin:end] for begin, end in pairwise(bounds)]
     with TemporaryDirectory(prefix="roofctl-") as folder, ThreadPoolExecutor(count) as pool:
         plans = [_plan(path, index, share, Path(folder) / f"{number}.json") for number, share in enumerate(shares)]
-        return list(pool.map(lambda plan: _answer(path, index, plan, _SECONDS + size / _BYTES_PER_SECOND), plans))
+        seconds = _SECONDS + size / _BYTES_PER_SECOND
+        answers = [pool.submit(_answer, path, index, plan, seconds) for plan in plans]
+        if tell := watcher():
+            while wait(answers, timeout=_LOOK_SECONDS).not_done:
+                done = sum(_counter(plan).stat().st_size for plan in plans)
+                tell(path, size * done // len(results), size)
+            tell(path, size, size)
+        return [answer.result() for answer in answers]
+
+
+def _counter(plan: Path) -> Path:
+    """The file that a child makes as long as it has read results."""
+    return plan.with_suffix(".read")
 
 
 def _plan(path: Path, index: Index, results: Sequence[Stored], where: Path) -> Path:
@@ -138,7 +152,9 @@ def _plan(path: Path, index: Index, results: Sequence[Stored], where: Path) -> P
         "texts": index.texts,
         "results": [(stored.offset, stored.size) for stored in results],
         "counters": sorted(catalogue().counters() - set(IDENTITY)),
+        "counter": str(_counter(where)),
     }
+    _counter(where).touch()
     where.write_text(json.dumps(plan), encoding="utf-8")
     return where
 

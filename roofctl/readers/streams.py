@@ -56,6 +56,11 @@ Progress = Callable[[Path, int, int], None]
 _watcher: ContextVar[Progress | None] = ContextVar("watcher", default=None)
 
 
+def watcher() -> Progress | None:
+    """Who is to be told what is read here; for readers that do not read their file themselves."""
+    return _watcher.get()
+
+
 @contextmanager
 def watched(progress: Progress) -> Iterator[None]:
     """Tell ``progress`` of every block that is read inside. A file may be read twice, from 0 again."""

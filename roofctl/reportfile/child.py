@@ -10,6 +10,7 @@ import base64
 import contextlib
 import json
 import math
+import os
 import resource
 import sys
 from array import array
@@ -41,7 +42,10 @@ _FIXED: Final = "device__attribute_"
 
 
 class Plan(TypedDict):
-    """What to read. ``results`` are offset and size; ``head`` and ``sessions`` are texts of hex digits."""
+    """What to read. ``results`` are offset and size; ``head`` and ``sessions`` are texts of hex digits.
+
+    ``counter`` is a file whose length says how many results are read.
+    """
 
     path: str
     head: str
@@ -49,6 +53,7 @@ class Plan(TypedDict):
     texts: list[str]
     results: list[tuple[int, int]]
     counters: list[str]
+    counter: str
 
 
 Column = list[int | float | str | None]
@@ -89,6 +94,7 @@ def read(plan: Plan) -> Answer:
     slimmer = Slimmer(plan["texts"], wanted, _FIXED, frozenset(n for n in names if n.startswith(_LAUNCH)))
     head, sessions = bytes.fromhex(plan["head"]), [bytes.fromhex(text) for text in plan["sessions"]]
     found = _Found({name: [] for name in names})
+    done = 0
     with Path(plan["path"]).open("rb") as file, TemporaryDirectory() as folder:
         small = Path(folder) / "slice.ncu-rep"
         for part in _slices(file, plan["results"], slimmer):
@@ -98,6 +104,9 @@ def read(plan: Plan) -> Answer:
                     break
             else:
                 return Answer(kernels=[], values={}, units={}, others=[], unread=len(part.results))
+            done += len(part.results)
+            with contextlib.suppress(OSError):  # no answer fails for want of a progress bar
+                os.truncate(plan["counter"], done)
     values = {name: packed(column) for name, column in found.columns.items()}
     others = sorted(slimmer.seen.difference(names))
     return Answer(kernels=found.kernels, values=values, units=found.units, others=others, unread=0)
@@ -128,7 +137,7 @@ class _Slice:
     """Results for one small report, the first as it was written.
 
     ``device`` and ``shape`` give, for each, a result of the slice that has the same device and the same launch shape.
-    ``numbers`` are those in the results of each layout, ``places`` say where these are in the slice.
+    ``numbers`` are those in the results of each layout, ``places_of`` says which results these are.
     """
 
     places: list[tuple[int, int]] = field(default_factory=list)
@@ -229,17 +238,19 @@ def _read_slice(path: Path, part: _Slice, found: _Found) -> bool:
     if any(kernel is None for kernel in kernels):
         return False
     columns: dict[str, Column] = {}
+    units: dict[str, str] = {}
     numbers = part.known()
     for name in found.columns:
         alike, known = part.alike(name), numbers.get(name, _Known())
         asked = sorted(set(alike).difference(known.values).union(known.firsts))
         metrics = [(n, metric) for n in asked if (metric := actions[n].metric_by_name(name)) is not None]
         if name not in found.units and metrics:
-            found.units[name] = _clean(metrics[0][1].unit() or "")
+            units[name] = _clean(metrics[0][1].unit() or "")
         values = {n: _value(metric, ncu_report.IMetric) for n, metric in metrics}
         if any(values.get(n) != known.values[n] for n in known.firsts):
             return False
         columns[name] = list(map((known.values | values).get, alike))
+    found.units.update(units)
     found.kernels += map(_clean, kernels)
     for name, column in columns.items():
         found.columns[name] += column

@@ -1,4 +1,4 @@
-"""Results of a report in short: only the metrics wanted, for a fortieth of the room that NVIDIA's reader takes.
+"""Results of a report in short: only the metrics wanted, so that NVIDIA's reader has little to read and to keep.
 
 Launches of one kernel lie alike: their results have the same metrics at the same places. Such a ``Layout`` is found by
 going through a result field by field; whether another has it too is one comparison of bytes.
@@ -76,11 +76,11 @@ class Layout(_Cut):
     def __init__(self, metrics: bytes, pieces: Sequence[_Piece], texts: Sequence[str]) -> None:
         super().__init__(pieces)
         self.end = pieces[-1][1] if pieces else 0
-        often = Counter(number for *_, number in pieces)
+        often = Counter(texts[number] for *_, what, number in pieces if what == _KEPT)
         reals = {
             number: at
             for begin, end, what, number in pieces
-            if what == _KEPT and often[number] == 1 and (at := _real(metrics, begin, end))
+            if what == _KEPT and often[texts[number]] == 1 and (at := _real(metrics, begin, end))
         }
         self.names = tuple(texts[number] for number in reals)
         self._reals = _struct((at, at + _REAL_BYTES, "d") for at in reals.values())
