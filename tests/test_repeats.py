@@ -15,7 +15,7 @@ from shapes import CLOCK, DRAM_R, L2, LSU, THREAD, TIME, L, ncu_details
 from roofctl.quantities import catalogue
 from roofctl.readers import details, read_columns, read_file
 from roofctl.readers.details import DetailsPage
-from roofctl.readers.repeats import Repeats, Values
+from roofctl.readers.repeats import Lines, Repeats, Values
 
 IDENTITY = ("Process ID", "Kernel Name", "Block Size", "Grid Size", "CC")
 COUNTERS = {TIME: 5_000, THREAD: 1_234_567, LSU: "12.50", DRAM_R: 0, "device__attribute_display_name": "H200"}
@@ -35,14 +35,13 @@ PAGE = ncu_details(launches(40))
 def known(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Rows of each block that was known for what it repeats; 0 for one that was split."""
     found: list[int] = []
-    original = DetailsPage.recognise
+    original = DetailsPage.take_prepared
 
-    def noted(page: DetailsPage, prepared: object) -> object:
-        result = original(page, prepared)  # type: ignore[arg-type]
-        found.append(result[0] if result else 0)
-        return result
+    def noted(page: DetailsPage, prepared: Lines, line: int) -> int:
+        found.append(original(page, prepared, line))
+        return found[-1]
 
-    monkeypatch.setattr(DetailsPage, "recognise", noted)
+    monkeypatch.setattr(DetailsPage, "take_prepared", noted)
     return found
 
 
@@ -58,7 +57,7 @@ def values_of(page: str) -> Values:
     found = Repeats(fields, IDENTITY)
     lines = found.lines(rows.encode())
     assert lines is not None
-    values = found.values(lines)
+    values = found.values(lines, 2)
     assert values is not None
     return values
 
@@ -70,6 +69,7 @@ def test_values_are_those_of_the_rows_one_by_one() -> None:
     for row, fields in enumerate(rows):
         cells = dict(zip(header, fields, strict=True))
         run = values.run[row]
+        assert values.lines[row] == row + 2
         assert bytes(values.data[values.starts[row] : values.ends[row]]).decode() == cells["Metric Value"]
         assert values.metrics[values.metric[row]] == cells["Metric Name"]
         assert values.units[values.unit[row]] == cells["Metric Unit"]

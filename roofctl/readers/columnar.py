@@ -58,16 +58,13 @@ class Page(Protocol):
         """Be told about how many rows will come."""
 
     def prepare(self, block: Block) -> Any | None:
-        """What ``recognise`` needs of a block of lines; None where it must be split. Runs in threads."""
+        """What a page makes of a block of lines that need not be split; None for others. Runs in a thread."""
 
-    def recognise(self, prepared: Any) -> tuple[int, Any] | None:
-        """How many rows the block has and what ``look`` says of them, if that is told without splitting it."""
+    def take_prepared(self, prepared: Any, line: int) -> int:
+        """Take the rows of such a block, the first of which is ``line``: how many they are; 0 if they must be split."""
 
-    def look(self, rows: Rows) -> Any:
-        """What the page must know of rows to take them; changes nothing, and runs in several threads."""
-
-    def take(self, rows: Rows, looked: Any) -> None:
-        """Take rows, which come in order, with what ``look`` said of them."""
+    def take(self, rows: Rows) -> None:
+        """Take rows, which come in order."""
 
     def names(self) -> frozenset[str]:
         """All counters that had a value."""
@@ -77,17 +74,6 @@ class Page(Protocol):
 
     def parts(self, converter: Converter) -> list[Part]:
         """What was taken, in SI units."""
-
-
-@dataclass(frozen=True)
-class _Split:
-    """A block of lines, split: its rows by the numbers of their lines, other lines, and how many lines there are."""
-
-    data: Block
-    rows: Rows
-    others: list[int]
-    count: int
-    looked: Any
 
 
 @dataclass(frozen=True)
@@ -122,11 +108,11 @@ def read(
     if reader.page is None:
         raise Irregular
     if rest:
-        reader.take(reader.looked_at(reader.ahead(rest)))
+        reader.take(reader.ahead(rest))
     if reader.page.read_apart:
         blocks = _one_ahead(blocks, lambda block: block)
     for ahead in _one_ahead(blocks, reader.ahead):
-        reader.take(reader.looked_at(ahead))
+        reader.take(ahead)
     return reader.finished()
 
 
@@ -191,7 +177,7 @@ class _Reader:
             table.units = table.units or []
             rows = self._read_slowly()
             self.page.expect(self._expected)
-            self.page.take(rows, self.page.look(rows))
+            self.page.take(rows)
 
     def ahead(self, block: Block) -> _Ahead:
         """What can be said of a block before those in front of it are taken."""
@@ -199,36 +185,32 @@ class _Reader:
         prepared = self._page().prepare(block)
         return _Ahead(block, prepared, self._splitter.split(block) if prepared is None else None)
 
-    def looked_at(self, ahead: _Ahead) -> _Split:
-        """A block as its page recognises it, or split."""
-        if ahead.split is None and (found := self._page().recognise(ahead.prepared)):
-            count, looked = found
-            return _Split(ahead.block, Rows({}, np.arange(count)), [], count, looked)
-        return self._looked_at(ahead.block, *(ahead.split or self._splitter.split(ahead.block)))
+    def take(self, ahead: _Ahead) -> None:
+        """Take the rows of a block, in order."""
+        count = 0 if ahead.split else self._page().take_prepared(ahead.prepared, self._number + 1)
+        if count:
+            self._number += count
+        else:
+            self._take(ahead.block, *(ahead.split or self._splitter.split(ahead.block)))
 
-    def _looked_at(self, block: Block, rows: Rows, others: list[int], count: int) -> _Split:
+    def _take(self, block: Block, rows: Rows, others: list[int], count: int) -> None:
+        """Take split rows; lines that are no regular rows go through ``tables``."""
         good = rows.counts("ID") & rows.counts("Process ID")
         if not good.all():
             others = sorted((*others, *rows.lines[~good].tolist()))
             rows = rows.kept(good)
-        return _Split(block, rows, others, count, None if others else self._page().look(rows))
-
-    def take(self, block: _Split) -> None:
-        """Take the rows of a block, in order; lines that are no regular rows go through ``tables``."""
-        first, page = self._number, self._page()
-        rows = block.rows.after(first + 1)
-        looked = block.looked
-        if block.others:
-            lines = block.data.split(b"\n")
-            for number in block.others:
+        first = self._number
+        rows = rows.after(first + 1)
+        if others:
+            lines = block.split(b"\n")
+            for number in others:
                 self._number = first + number
                 self._feed(lines[number].removesuffix(b"\r"))
             if len(self.scanner.found.tables) > 1:
                 raise Irregular
             rows = rows.merged(self._read_slowly())
-            looked = page.look(rows)
-        self._number = first + block.count
-        page.take(rows, looked)
+        self._number = first + count
+        self._page().take(rows)
 
     def _page(self) -> Page:
         if self.page is None:

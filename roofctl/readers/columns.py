@@ -107,15 +107,6 @@ class Column:
         self.decimals.add(decimals, rows)
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """Cells of a block as numbers under ``mark``."""
-
-    cells: Cells
-    plain: Plain
-    mark: Mark
-
-
 class Numbers:
     """Columns of cells under one decimal mark, which the cells decide unless it is given.
 
@@ -153,18 +144,12 @@ class Numbers:
         """Whether the mark is known: cells need not be read again."""
         return self._mark is not None
 
-    def look(self, cells: Cells) -> Parsed:
-        """Read cells under the mark that seems right now; changes nothing."""
-        mark = self._mark or "point"
-        return Parsed(cells, parse(cells.data, cells.starts, cells.ends, mark), mark)
-
-    def add(self, parsed: Parsed, columns: Sequence[int] | None = None) -> None:
+    def add(self, cells: Cells, columns: Sequence[int] | None = None) -> None:
         """Take a block's cells, which are those of all columns unless ``columns`` says of which."""
         numbers = range(len(self.columns)) if columns is None else columns
-        cells = parsed.cells
         if not cells.rows:
             return
-        plain, odd = self._read(parsed)
+        plain, odd = self._read(cells)
         if not self._mark and len(plain.open):
             column, row = np.divmod(plain.open, cells.rows)
             self._open.append((np.array(numbers)[column], row + self.length))
@@ -179,11 +164,9 @@ class Numbers:
             self.columns[number].add(0, MISSING, cells.rows)
         self.length += cells.rows
 
-    def _read(self, parsed: Parsed) -> tuple[Plain, list[tuple[int, str]]]:
+    def _read(self, cells: Cells) -> tuple[Plain, list[tuple[int, str]]]:
         """Cells under the mark that is right, which they may decide, and those that are odd."""
-        cells, plain = parsed.cells, parsed.plain
-        if parsed.mark != (self._mark or "point"):
-            plain = parse(cells.data, cells.starts, cells.ends, self._mark or "point")
+        plain = parse(cells.data, cells.starts, cells.ends, self._mark or "point")
         odd = self._odd(cells, plain.decimals)
         if self._given:
             return plain, odd

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -12,7 +10,7 @@ import pandas as pd
 
 from roofctl.counts import Part
 from roofctl.readers.arrow import Cells, Irregular, Rows, text_of, valued
-from roofctl.readers.columns import Counted, Grown, Numbers, Parsed, Sheet, part_frame, texts, to_array
+from roofctl.readers.columns import Counted, Grown, Numbers, Sheet, part_frame, texts, to_array
 from roofctl.readers.launches import Converter, captures_of, shape
 from roofctl.readers.numbers import Mark
 from roofctl.readers.repeats import ID_DIGITS, Lines, Repeats, Values
@@ -29,28 +27,6 @@ _FREE_CELLS: Final = 1 << 20
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Rows looked at: runs of rows of one launch, and cells of known ``counters`` by counter and run.
-
-    ``lines`` (from ``first`` on) and ``unit``, codes into ``units``, lie as the cells do, _ABSENT where no row is.
-    ``present`` holds processes and metrics that have values, ``gpus`` what GPUs are called, by run.
-    """
-
-    ids: Any
-    launch_of: Any
-    launches: list[tuple[str, ...]]
-    counters: list[str]
-    cells: Parsed
-    lines: Any
-    first: int
-    unit: Any
-    units: list[str]
-    present: set[tuple[str, str]]
-    gpus: list[tuple[int, str]]
-    skipped: int
-
-
 class DetailsPage:
     """Launches of a details page, put together from a row per counter."""
 
@@ -63,7 +39,6 @@ class DetailsPage:
         self._repeats = Repeats(table.header, _LAUNCH)
         self._ids = Grown("int64")
         self._odd_ids: dict[str, int] = {}
-        self._odd_id = itertools.count(-1, -1)
         self._launch_of = Grown("int64")
         self._launches: dict[tuple[str, ...], int] = {}
         self._gpu: dict[int, str] = {}
@@ -85,14 +60,18 @@ class DetailsPage:
         """Lines of a block compared with each other; None where it must be split."""
         return self._repeats.lines(block)
 
-    def recognise(self, prepared: Lines) -> tuple[int, _Found] | None:
-        """How many rows a block has and what ``look`` says of them, if they repeat what was split before."""
-        values = self._repeats.values(prepared)
-        return None if values is None else (len(values.run), self._found(values))
+    def take_prepared(self, prepared: Lines, line: int) -> int:
+        """Take the rows of a block if they repeat what was split before: how many they are; else 0."""
+        values = self._repeats.values(prepared, line)
+        if values is None:
+            return 0
+        self._take(values)
+        return len(values.run)
 
-    def look(self, rows: Rows) -> _Found:
-        """Where launches change, what counters there are, and numbers of those that are known."""
-        return self._found(self._values(rows))
+    def take(self, rows: Rows) -> None:
+        """Take rows."""
+        if len(rows):
+            self._take(self._values(rows))
 
     def _values(self, rows: Rows) -> Values:
         run, begins = _runs(rows)
@@ -112,59 +91,36 @@ class DetailsPage:
         """A number for an ID: itself, or a negative one where it is written otherwise than numbers are."""
         if text.isascii() and text.isdigit() and (text[0] != "0" or text == "0") and len(text) <= ID_DIGITS:
             return int(text)
-        return self._odd_ids.setdefault(text, next(self._odd_id))
+        return self._odd_ids.setdefault(text, -1 - len(self._odd_ids))
 
-    def _found(self, values: Values) -> _Found:
-        count = len(values.ids)
-        metrics = values.metrics or [""]
-        code_of = {name: code for code, name in enumerate(dict.fromkeys(n for n in metrics if n in self._known))}
-        slot = np.array([code_of.get(name, _ABSENT) for name in metrics])[values.metric]
+    def _take(self, values: Values) -> None:
+        """Take rows as cells of a table, by counter and run."""
+        before, runs = self._ids.length, len(values.ids)
+        code_of = {name: code for code, name in enumerate(dict.fromkeys(n for n in values.metrics if n in self._known))}
+        self._make_room(len(values.run), runs, len(code_of))
+        self._ids.add(values.ids)
+        self._launch_of.add(_numbers(self._launches, values.launches)[values.launch_of])
+        counters = _numbers(self._counters, list(code_of)).tolist()
+        self._rows += len(values.run)
+        _check_order(len(self._counters) * self._ids.length, self._rows)
+
+        slot = np.array([code_of.get(name, _ABSENT) for name in values.metrics])[values.metric]
         known = slice(None) if bool((slot != _ABSENT).all()) else np.flatnonzero(slot != _ABSENT)
-        _check_order(len(code_of) * count, len(values.run))
         # The first row of a counter is the one that counts: it is written last.
-        place = (slot[known] * count + values.run[known])[::-1]
+        place = (slot[known] * runs + values.run[known])[::-1]
 
         def spread(row_values: Any, empty: int, dtype: str) -> Any:
-            result = np.full(len(code_of) * count, empty, dtype)
+            result = np.full(len(code_of) * runs, empty, dtype)
             result[place] = row_values[known][::-1]
-            return result
+            return result.reshape(len(code_of), runs)
 
-        bounds = [count * number for number in range(len(code_of) + 1)]
-        starts, ends = (spread(each, 0, "int64") for each in (values.starts, values.ends))
-        first = int(values.lines[0]) if len(values.lines) else 0
-        return _Found(
-            values.ids,
-            values.launch_of,
-            values.launches,
-            list(code_of),
-            self._numbers.look(Cells(values.data, starts, ends, bounds, count)),
-            spread(values.lines, _ABSENT, "int64").reshape(len(code_of), count),
-            first,
-            spread(values.unit, 0, "int32").reshape(len(code_of), count),
-            values.units,
-            *_told(values),
-        )
-
-    def take(self, rows: Rows, looked: _Found) -> None:
-        """Take rows."""
-        if not len(looked.ids):
-            return
-        before = self._ids.length
-        self._make_room(len(rows), len(looked.ids), len(looked.counters))
-        self._gpu |= {before + run: text for run, text in looked.gpus}
-        self._present |= looked.present
-        self.skipped += looked.skipped
-        self._ids.add(looked.ids)
-        self._launch_of.add(_numbers(self._launches, looked.launches)[looked.launch_of])
-        counters = _numbers(self._counters, looked.counters).tolist()
+        starts, ends = (spread(each, 0, "int64").ravel() for each in (values.starts, values.ends))
+        bounds = [runs * number for number in range(len(code_of) + 1)]
         self._numbers.grow(len(self._counters))
-        self._numbers.add(looked.cells, counters)
-        shift = int(rows.lines[0]) - looked.first
-        lines = np.where(looked.lines == _ABSENT, _ABSENT, looked.lines + shift)
-        self._lines.add(counters, lines, len(looked.ids))
-        self._unit.add(counters, _numbers(self._units, looked.units)[looked.unit], len(looked.ids))
-        self._rows += len(rows)
-        _check_order(len(self._counters) * self._ids.length, self._rows)
+        self._numbers.add(Cells(values.data, starts, ends, bounds, runs), counters)
+        self._lines.add(counters, spread(values.lines, _ABSENT, "int64"), runs)
+        self._unit.add(counters, spread(_numbers(self._units, values.units)[values.unit], 0, "int32"), runs)
+        self._tell(values, before)
 
     def _make_room(self, rows: int, runs: int, columns: int) -> None:
         if self._expected:
@@ -174,6 +130,23 @@ class DetailsPage:
             for sheet in (self._lines, self._unit):
                 sheet.expect(launches, columns)
             self._expected = 0
+
+    def _tell(self, values: Values, before: int) -> None:
+        """Keep what rows say beside numbers: which metrics a process has, what GPUs are called, what is no metric."""
+        named = np.array([bool(name) for name in values.metrics])[values.metric]
+        rows = np.flatnonzero(named & valued(values.data, values.starts, values.ends))
+        processes: dict[str, int] = {}
+        process = _numbers(processes, [told[0] for told in values.launches])
+        there = np.zeros((len(processes), len(values.metrics)), np.bool_)
+        there[process[values.launch_of[values.run[rows]]], values.metric[rows]] = True
+        told = list(processes)
+        self._present |= {(told[number], values.metrics[code]) for number, code in np.argwhere(there).tolist()}
+        self.skipped += int(np.count_nonzero(~named))
+        if _GPU in values.metrics:
+            gpu = np.array([name == _GPU for name in values.metrics])[values.metric]
+            for row in np.flatnonzero(gpu).tolist():
+                cell = bytes(values.data[values.starts[row] : values.ends[row]])
+                self._gpu[before + int(values.run[row])] = text_of(cell).strip()
 
     def names(self) -> frozenset[str]:
         """All counters that had a value."""
@@ -281,25 +254,6 @@ def _runs(rows: Rows) -> tuple[Any, Any]:
 def _numbers(known: dict[_T, int], found: Sequence[_T]) -> Any:
     """Numbers of what was found, in order of appearance; ``known`` grows."""
     return np.array([known.setdefault(each, len(known)) for each in found], dtype=np.int64)
-
-
-def _told(values: Values) -> tuple[set[tuple[str, str]], list[tuple[int, str]], int]:
-    """Processes and metrics that have values, each pair once; what GPUs are called, by run; rows without a metric."""
-    metrics = values.metrics or [""]
-    named = np.array([bool(name) for name in metrics])[values.metric]
-    rows = np.flatnonzero(named & valued(values.data, values.starts, values.ends))
-    processes: dict[str, int] = {}
-    process = _numbers(processes, [told[0] for told in values.launches])
-    there = np.zeros((max(len(processes), 1), len(metrics)), np.bool_)
-    there[process[values.launch_of[values.run[rows]]], values.metric[rows]] = True
-    told = list(processes)
-    present = {(told[number], metrics[code]) for number, code in np.argwhere(there).tolist()}
-    gpus = []
-    if _GPU in metrics:
-        for row in np.flatnonzero(np.array([name == _GPU for name in metrics])[values.metric]).tolist():
-            cell = bytes(values.data[values.starts[row] : values.ends[row]])
-            gpus.append((int(values.run[row]), text_of(cell).strip()))
-    return present, gpus, int(np.count_nonzero(~named))
 
 
 def _check_order(cells: int, rows: int) -> None:

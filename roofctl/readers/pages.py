@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from roofctl.counts import Part, counts_work
 from roofctl.readers import ncu
 from roofctl.readers.arrow import Irregular, Rows
-from roofctl.readers.columns import Counted, Grown, Numbers, Parsed, Words, part_frame, texts, to_array
+from roofctl.readers.columns import Counted, Grown, Numbers, Words, part_frame, texts, to_array
 from roofctl.readers.digits import MISSING
 from roofctl.readers.launches import NCU_IDENTITY, Converter, shape
 from roofctl.readers.numbers import Mark
@@ -20,19 +19,6 @@ from roofctl.readers.tables import Table
 _GPU: Final = "device__attribute_display_name"
 _KEY: Final = ("Process ID", "ID", "Kernel Name")
 _SHAPE: Final = ("Block Size", "Grid Size", "CC")
-
-
-@dataclass(frozen=True)
-class _Launches:
-    """Rows of a raw page, looked at: texts by codes, counters, and other columns that have values.
-
-    ``steady`` are the counters that were looked at for being the same in all rows.
-    """
-
-    texts: list[tuple[Any, list[bytes]]]
-    numbers: Parsed
-    steady: frozenset[str]
-    seen: set[str]
 
 
 class RawPage:
@@ -66,31 +52,24 @@ class RawPage:
     def prepare(self, block: Block) -> None:
         """Nothing: launches of a raw page repeat too little of each other."""
 
-    def recognise(self, prepared: None) -> None:
+    def take_prepared(self, prepared: None, line: int) -> int:  # noqa: ARG002 - every page has it
         """Nothing."""
+        return 0
 
-    def look(self, rows: Rows) -> _Launches:
-        """Texts, numbers, and which counters that were not there before are there."""
+    def take(self, rows: Rows) -> None:
+        """Take launches."""
+        for name, (words, codes) in self._words.items():
+            codes.add(words.codes(rows.coded(name)))
+        self._lines.add(rows.lines)
         # Where each cell may have to be read again, each is needed.
         steady = self._steady if self._numbers.settled else frozenset()
-        return _Launches(
-            [rows.coded(name) for name in self._words],
-            self._numbers.look(rows.cells(self._counters, steady)),
-            steady,
-            {name for name in self._unseen if name not in self._seen and bool(rows.valued(name).any())},
-        )
-
-    def take(self, rows: Rows, looked: _Launches) -> None:
-        """Take launches."""
-        for (words, codes), coded in zip(self._words.values(), looked.texts, strict=True):
-            codes.add(words.codes(coded))
-        self._lines.add(rows.lines)
-        self._numbers.add(looked.numbers)
-        if looked.steady:
+        cells = rows.cells(self._counters, steady)
+        self._numbers.add(cells)
+        if steady:
             # What changed once is not looked at for that again.
-            cells = zip(self._counters, np.diff(looked.numbers.cells.bounds).tolist(), strict=True)
-            self._steady = looked.steady.intersection(name for name, count in cells if count == 1)
-        self._seen |= looked.seen
+            counts = zip(self._counters, np.diff(cells.bounds).tolist(), strict=True)
+            self._steady = steady.intersection(name for name, count in counts if count == 1)
+        self._seen |= {name for name in self._unseen if name not in self._seen and bool(rows.valued(name).any())}
 
     def names(self) -> frozenset[str]:
         """All counters that had a value."""

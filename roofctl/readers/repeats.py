@@ -111,7 +111,6 @@ class Repeats:
         usual = header[0] == "ID" and told_before and self._cut <= self._metric < self._unit < self._value
         self._failures = 0 if usual else _MOST_FAILURES
         self._width = _FIRST_WIDTH
-        # Threads replace these as a whole, or add what any other would add.
         self._shapes: _Shapes | None = None
         self._launches: dict[bytes, tuple[str, ...]] = {}
 
@@ -127,10 +126,10 @@ class Repeats:
         self._width = found.width
         return found
 
-    def values(self, lines: Lines) -> Values | None:
-        """The values of a block, its lines numbered from 0; None where some byte is not accounted for."""
+    def values(self, lines: Lines, first: int) -> Values | None:
+        """The values of a block, its lines numbered from ``first`` on; None where some byte is not accounted for."""
         try:
-            found = self._values(lines)
+            found = self._values(lines, first)
         except _Unknown:
             # What never repeats costs no more attempts.
             self._failures += 1
@@ -138,13 +137,13 @@ class Repeats:
         self._failures = 0
         return found
 
-    def _values(self, lines: Lines) -> Values:
+    def _values(self, lines: Lines, first: int) -> Values:
         if self._shapes:
             try:
-                return self._read(lines, self._with_lengths(lines, self._shapes))
+                return self._read(lines, self._with_lengths(lines, self._shapes), first)
             except _Unknown:
                 pass
-        return self._read(lines, self._with_lengths(lines, None))
+        return self._read(lines, self._with_lengths(lines, None), first)
 
     def _with_lengths(self, lines: Lines, known: _Shapes | None) -> _Shapes:
         """Shapes for every whole launch of a block: those known, and the others as the block shows them first."""
@@ -170,7 +169,7 @@ class Repeats:
             result.append((middle, fields[self._metric].strip(), fields[self._unit].strip()))
         return result
 
-    def _read(self, lines: Lines, shapes: _Shapes) -> Values:
+    def _read(self, lines: Lines, shapes: _Shapes, first: int) -> Values:
         begin, cut = lines.fitted(shapes)
         row = np.arange(len(lines.starts)) - np.repeat(lines.firsts - begin, lines.counts)
         run = np.repeat(np.arange(len(lines.firsts)), lines.counts)
@@ -190,7 +189,7 @@ class Repeats:
             lines.block,
             starts,
             ends,
-            np.arange(len(starts)),
+            np.arange(first, first + len(starts)),
             run,
             ids,
             launch_of,
