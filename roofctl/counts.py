@@ -191,9 +191,9 @@ def evaluate(part: Part, chip: str | None) -> Evaluated:
         if caveat:
             caveats[quantity.name] = caveat
     columns.update(_spread(part.frame, known.quantities["seconds"], columns))
-    fixed = part.frame[[*IDENTITY, "launches", "is_summary"]]
+    fixed = {name: part.frame[name] for name in (*IDENTITY, "launches", "is_summary")}
     return Evaluated(
-        frame=pd.concat([fixed, pd.DataFrame(columns, index=fixed.index)], axis=1),
+        frame=pd.DataFrame({**fixed, **columns}, index=part.frame.index, copy=False),
         source=part.source,
         caveats=caveats,
         missing=missing,
@@ -235,7 +235,7 @@ def _apply(frame: pd.DataFrame, recipe: Recipe) -> pd.Series:
 
 def weighted_sum(columns: Mapping[str, pd.Series], weights: Mapping[str, int]) -> pd.Series:
     """Row by row: sum of weight x value; missing where any value is missing. Whole numbers stay Int64."""
-    terms = [columns[name] * weight for name, weight in weights.items()]
+    terms = [columns[name] if weight == 1 else columns[name] * weight for name, weight in weights.items()]
     total = terms[0]
     for term in terms[1:]:
         total = total + term

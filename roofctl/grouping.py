@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import pandas as pd
 
 from roofctl.counts import CLOCKS_BESIDE, SECTION_OF_TIME, Evaluated, Note
 from roofctl.errors import InputError
+from roofctl.groups import Column, Groups
 from roofctl.names import base_name, some
 from roofctl.quantities import catalogue
 
@@ -23,6 +24,9 @@ _ENDS: Final = ("min", "max", "total")
 
 _FITS: Final = 2.0**62
 """Sums above this leave Int64 for Float64."""
+
+_SURELY_FITS: Final = 2**61
+"""Below this, however a sum of floats is rounded."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +141,7 @@ def _merge(parts: Sequence[Evaluated], group: Group) -> Kernels:
     keys = _keys(parts, group, notes)
     tables = [_aggregate(part, keys, notes) for part in parts]
     timed = _time_order(parts)
-    index = tables[0].index
-    for table in tables[1:]:
-        index = index.union(table.index, sort=False)
-    columns = {}
-    for name in _all_columns(tables):
-        order = timed if _belongs_to_time(name) else _caveat_order(parts, name)
-        columns[name] = _first_known([tables[i] for i in order], name, index)
-    frame = pd.DataFrame(columns, index=index)
+    frame = tables[0] if len(tables) == 1 else _joined(parts, tables, timed)
     _note_times(parts, timed, tables, notes)
     # The file that counted most knows best what is not there.
     richest = max(parts, key=lambda part: len(part.counters))
@@ -153,6 +150,18 @@ def _merge(parts: Sequence[Evaluated], group: Group) -> Kernels:
         missing.update({n: r for n, r in part.missing.items() if n in missing and "has no value" in r})
     sources = tuple(dict.fromkeys(part.source for part in parts))
     return Kernels(frame.reset_index(), sources, missing, tuple(notes))
+
+
+def _joined(parts: Sequence[Evaluated], tables: Sequence[pd.DataFrame], timed: Sequence[int]) -> pd.DataFrame:
+    """The tables of several parts as one: each value from the part that is to be trusted most."""
+    index = tables[0].index
+    for table in tables[1:]:
+        index = index.union(table.index, sort=False)
+    columns = {}
+    for name in _all_columns(tables):
+        order = timed if _belongs_to_time(name) else _caveat_order(parts, name)
+        columns[name] = _first_known([tables[i] for i in order], name, index)
+    return pd.DataFrame(columns, index=index)
 
 
 def _keys(parts: Sequence[Evaluated], group: Group, notes: list[Note]) -> list[str]:
@@ -224,21 +233,22 @@ def _aggregate(part: Evaluated, keys: Sequence[str], notes: list[Note]) -> pd.Da
     """One row per key: means per launch, totals, medians, minima and maxima of every quantity."""
     frame = part.frame
     if "occurrence" in keys:
-        within = [key for key in ("capture", "kernel") if key in keys]
-        frame = frame.assign(occurrence=frame.groupby(within).cumcount())
+        within = Groups([frame[key] for key in ("capture", "kernel") if key in keys])
+        frame = frame.assign(occurrence=within.places())
     frame = _complete_rows(frame, part, notes)
     # Names are compared once; from here on a kernel is a number, in order of appearance.
-    which = frame.groupby(list(keys), sort=False, dropna=False).ngroup()
-    heads = frame.loc[~which.duplicated(), list(keys)]
-    launches = frame["launches"].groupby(which, sort=False).sum()
-    columns = {"launches": launches}
-    columns.update({name: _common(frame[name], which) for name in ("block", "grid") if name not in keys})
-    columns.update(_statistics(frame, part.quantities, which, launches))
-    table = pd.DataFrame(columns)
-    table.index = pd.Index(heads[keys[0]]) if len(keys) == 1 else pd.MultiIndex.from_frame(heads)
+    groups = Groups([frame[key] for key in keys])
+    launches = groups.total(frame["launches"].to_numpy())
+    columns: dict[str, Any] = {"launches": launches}
+    columns.update({name: groups.common(frame[name]).array for name in ("block", "grid") if name not in keys})
+    columns.update(_statistics(frame, part.quantities, groups, launches))
     # Empty, not missing: the caveat must come from the part that gives the value.
-    caveats = {f"caveat:{name}": part.caveats.get(name, "") for name in part.quantities}
-    return table.assign(**caveats)
+    caveats = {name: part.caveats.get(name, "") for name in part.quantities}
+    texts = {text: pd.Series([text] * len(launches)).array for text in caveats.values()}
+    columns.update({f"caveat:{name}": texts[text] for name, text in caveats.items()})
+    heads = frame[list(keys)].iloc[groups.firsts]
+    index = pd.Index(heads[keys[0]]) if len(keys) == 1 else pd.MultiIndex.from_frame(heads)
+    return pd.DataFrame(columns, index=index, copy=False)
 
 
 def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> pd.DataFrame:
@@ -247,14 +257,17 @@ def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> p
     Summing counts over some launches and times over others would give a rate of nothing. A gap in
     another set's counter leaves that quantity missing, and the launch in.
     """
+    known = catalogue().quantities
+    needed = [name for name in part.quantities if "instruction" in known[name].sets and name not in CLOCKS_BESIDE]
+    empties = {name: empty for name in needed if (empty := frame[name].isna()).any()}
+    if not empties:
+        return frame
     lacking = pd.Series(data=False, index=frame.index)
     gaps: list[str] = []
-    for name in part.quantities:
-        empty = frame[name].isna()
-        if "instruction" in catalogue().quantities[name].sets and name not in CLOCKS_BESIDE and empty.any():
-            having = frame["kernel"].isin(frame.loc[~empty, "kernel"])
-            lacking |= empty & having
-            gaps += [name] if bool((empty & having).any()) else []
+    for name, empty in empties.items():
+        having = frame["kernel"].isin(frame.loc[~empty, "kernel"])
+        lacking |= empty & having
+        gaps += [name] if bool((empty & having).any()) else []
     if not lacking.any():
         return frame
     kept = frame[~lacking]
@@ -270,63 +283,52 @@ def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> p
     return frame[~(lacking & whole)]
 
 
-def _common(shapes: pd.Series, which: pd.Series) -> pd.Series:
-    """The shape that all launches of a kernel share, else missing."""
-    codes, distinct = pd.factorize(shapes)
-    known = pd.Series(codes, index=shapes.index)
-    ends = known[known >= 0].groupby(which[known >= 0], sort=False).agg(["min", "max"])
-    shared = ends.loc[ends["min"] == ends["max"], "min"]
-    found = pd.Series([distinct[code] for code in shared], index=shared.index, dtype=shapes.dtype)
-    return found.reindex(which.unique())
-
-
-def _statistics(
-    frame: pd.DataFrame, names: Sequence[str], which: pd.Series, launches: pd.Series
-) -> dict[str, pd.Series]:
+def _statistics(frame: pd.DataFrame, names: Sequence[str], groups: Groups, launches: Any) -> dict[str, Any]:
     """Mean per launch, total, median, minimum and maximum of each quantity, as the columns of ``Kernels``."""
-    if not names:
-        return {}
-    values = pd.DataFrame({name: _summable(frame, name) for name in names}, copy=False)
     # Launches one by one, as nearly always: totals and ends are the values themselves.
     single = bool((frame["launches"] == 1).all()) and not any(f"{n}_{end}" in frame for n in names for end in _ENDS)
-    totals = lows = highs = values
-    if not single:
-        totals = pd.DataFrame({name: frame.get(f"{name}_total", values[name] * frame["launches"]) for name in names})
-        lows, highs = (pd.DataFrame({name: _ends(frame, name, end) for name in names}) for end in ("min", "max"))
-    each = values.groupby(which, sort=False)
-    rows, counts, firsts = each.size(), each.count(), each.first()
-    timed = [name for name in names if name in SECTION_OF_TIME]
-    medians = values[timed].groupby(which, sort=False).median().astype("Float64")
-    if frame["is_summary"].any():
-        medians = medians.where(launches == 1)
-    # A gap in one launch of several is a gap in the sum.
-    sums = totals.groupby(which, sort=False).sum(min_count=1).where(counts.eq(rows, axis=0))
-    least, most = lows.groupby(which, sort=False).min(), highs.groupby(which, sort=False).max()
-    result = {}
+    summaries = bool(frame["is_summary"].any())
+    result: dict[str, Any] = {}
     for name in names:
-        result[name] = _mean(sums[name], firsts[name], rows, launches)
+        values = _summable(frame, name)
+        each = total = low = high = Column(values, groups)
+        if not single:
+            total = Column(frame.get(f"{name}_total", values * frame["launches"]), groups)
+            low, high = (Column(_ends(frame, name, end), groups) for end in ("min", "max"))
+        sums = total.sums()
+        # A gap in one launch of several is a gap in the sum.
+        sums[each.gaps()] = pd.NA
+        result[name] = _mean(sums, each.firsts(), groups.rows == 1, launches)
         if catalogue().quantities[name].additive:
-            result[f"{name}_total"] = sums[name]
-        if name in timed:
-            result[f"{name}_median"] = medians[name]
-        result[f"{name}_min"], result[f"{name}_max"] = least[name], most[name]
+            result[f"{name}_total"] = sums
+        if name in SECTION_OF_TIME:
+            result[f"{name}_median"] = each.medians()
+            if summaries:
+                result[f"{name}_median"][launches != 1] = pd.NA
+        result[f"{name}_min"], result[f"{name}_max"] = low.least(), high.most()
     return result
 
 
 def _summable(frame: pd.DataFrame, name: str) -> pd.Series:
     """Values as they are, or as floats where their sum would not fit 64 bits."""
     values = frame[name]
+    if values.dtype != "Int64":
+        return values
+    highest = values.max()
+    if pd.isna(highest) or int(highest) * int(frame["launches"].sum()) < _SURELY_FITS:
+        return values
     largest = float((values.astype("Float64") * frame["launches"]).sum())
     return values.astype("Float64") if largest >= _FITS else values
 
 
-def _mean(total: pd.Series, first: pd.Series, rows: pd.Series, launches: pd.Series) -> pd.Series:
-    """Total over launches, Int64 where every mean is whole; of a single row the value itself."""
-    whole = total.dtype == "Int64" and bool((total.dropna() % launches[total.notna()] == 0).all())
+def _mean(total: Any, first: Any, alone: Any, launches: Any) -> Any:
+    """Total over launches, Int64 where every mean is whole; of a single row (``alone``) the value itself."""
+    if alone.all():
+        return first
+    whole = total.dtype == "Int64" and not bool((total % launches != 0).any())
     mean = total // launches if whole else total.astype("Float64") / launches
-    if first.dtype == mean.dtype or bool((rows == 1).all()):
-        return first.where(rows == 1, mean)
-    return mean.where(rows > 1, first)
+    mean[alone] = first[alone]
+    return mean
 
 
 def _ends(frame: pd.DataFrame, name: str, end: str) -> pd.Series:

@@ -32,7 +32,8 @@ BELOW: dict[str, set[str]] = {
     "counts": {"errors", "quantities"},
     "reportfile": set(),
     "readers": {"counts", "errors", "messages", "names", "profilers", "quantities", "reportfile", "units"},
-    "grouping": {"counts", "errors", "names", "quantities"},
+    "groups": set(),
+    "grouping": {"counts", "errors", "groups", "names", "quantities"},
     "stacks": {"counts", "grouping", "quantities"},
     "gpus": {"errors", "resources", "roofline", "units"},
     "device": {"counts", "errors", "grouping", "roofline"},
@@ -60,6 +61,7 @@ SCRIPTS = {Path("doctor/ask.py"), Path("reportfile/child.py")}
 OWNERS: dict[str, set[str]] = {
     "pandas": {
         "counts",
+        "groups",
         "grouping",
         "stacks",
         "device",
@@ -73,6 +75,7 @@ OWNERS: dict[str, set[str]] = {
     "matplotlib": {"plots"},
     "plotly": {"plots"},
     "numpy": {
+        "groups",
         "plots",
         *(f"readers/{name}" for name in ("arrow", "digits", "columns", "columnar", "pages", "details", "repeats")),
     },
