@@ -450,6 +450,25 @@ def test_a_folder_in_the_place_of_the_picture(capture: str, tmp_path: Path, caps
     assert "a.png is a folder" in capsys.readouterr().err
 
 
+GARBAGE = """
+import atexit, gc, sys
+from roofctl.cli import main
+
+searches = []
+gc.callbacks.append(lambda phase, info: searches.append(info["generation"]) if phase == "start" else None)
+atexit.register(lambda: print(2 in searches, gc.get_freeze_count() > 0, file=sys.stderr))
+main.entry()
+"""
+
+
+def test_a_short_run_never_looks_through_everything_for_garbage(capture: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", GARBAGE, "report", "-q", capture]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stderr == "False True\n"
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("command", ["gpus list", "gpus show h200", "report {capture}", "plot {capture} -o out.png"])
 def test_closed_streams_are_nobody_listening(closed: str, command: str, capture: str, tmp_path: Path) -> None:
