@@ -314,8 +314,8 @@ def _summable(frame: pd.DataFrame, name: str) -> pd.Series:
     values = frame[name]
     if values.dtype != "Int64":
         return values
-    highest = values.max()
-    if pd.isna(highest) or int(highest) * int(frame["launches"].sum()) < _SURELY_FITS:
+    highest = int(values.to_numpy(dtype="int64", na_value=0).max(initial=0))
+    if highest * int(frame["launches"].sum()) < _SURELY_FITS:
         return values
     largest = float((values.astype("Float64") * frame["launches"]).sum())
     return values.astype("Float64") if largest >= _FITS else values
