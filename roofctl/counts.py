@@ -25,6 +25,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import pandas as pd
@@ -167,6 +168,24 @@ def _joined(one: Part, two: Part) -> Part:
     return Part(frame, sources, one.names | two.names, (*one.notes, *two.notes))
 
 
+@dataclass(frozen=True)
+class _Given:
+    """What quantities are made of: counters by launch, those of them with a value, the chip, and who counted."""
+
+    frame: pd.DataFrame
+    chip: str | None
+    profiler: str
+    valued: frozenset[str]
+
+    def has(self, counters: Iterable[str]) -> bool:
+        """Whether each of the counters has a value in some launch."""
+        return self.valued.issuperset(counters)
+
+
+def _valued(frame: pd.DataFrame) -> frozenset[str]:
+    return frozenset(str(name) for name, column in frame.items() if not column.array.isna().all())
+
+
 def evaluate(part: Part, chip: str | None) -> Evaluated:
     """Quantities of a part, on a chip (None when unknown), by the best recipe that its counters allow.
 
@@ -179,18 +198,17 @@ def evaluate(part: Part, chip: str | None) -> Evaluated:
     caveats: dict[str, str] = {}
     missing: dict[str, str] = {}
     patched = any(known.patched(name) for name in part.names)
+    given = _Given(part.frame, chip, _profiler(part.names), _valued(part.frame))
     for quantity in known.quantities.values():
-        made = _from_counters(part.frame, quantity, chip, patched=patched) or _from_quantities(
-            columns, caveats, quantity
-        )
+        made = _from_counters(given, quantity, patched=patched) or _from_quantities(columns, caveats, quantity)
         if made is None:
-            missing[quantity.name] = why_missing(quantity, chip, part.names, part.frame)
+            missing[quantity.name] = _why_missing(quantity, given)
             continue
         values, caveat = made
         columns[quantity.name] = values
         if caveat:
             caveats[quantity.name] = caveat
-    columns.update(_spread(part.frame, known.quantities["seconds"], columns))
+    columns.update(_spread(given, known.quantities["seconds"], columns))
     fixed = {name: part.frame[name] for name in (*IDENTITY, "launches", "is_summary")}
     return Evaluated(
         frame=pd.DataFrame({**fixed, **columns}, index=part.frame.index, copy=False),
@@ -206,21 +224,16 @@ def _counters_of(known: Catalogue, names: Sequence[str]) -> frozenset[str]:
     return frozenset(c for name in names for recipe in known.quantities[name].recipes for c in recipe.counters)
 
 
-def _has(frame: pd.DataFrame, counter: str) -> bool:
-    return counter in frame.columns and bool(frame[counter].notna().any())
-
-
-def _from_counters(
-    frame: pd.DataFrame, quantity: Quantity, chip: str | None, *, patched: bool
-) -> tuple[pd.Series, str] | None:
-    possible = [r for r in quantity.recipes if r.holds_on(chip) and all(_has(frame, c) for c in r.counters)]
+def _from_counters(given: _Given, quantity: Quantity, *, patched: bool) -> tuple[pd.Series, str] | None:
+    possible = [r for r in quantity.recipes if given.has(r.counters) and r.holds_on(given.chip)]
     if not possible:
         return None
-    recipe = next((r for r in possible if not r.caveat(chip, patched=patched)), possible[0])
-    return _apply(frame, recipe), recipe.caveat(chip, patched=patched)
+    recipe = next((r for r in possible if not r.caveat(given.chip, patched=patched)), possible[0])
+    return _apply(given, recipe), recipe.caveat(given.chip, patched=patched)
 
 
-def _apply(frame: pd.DataFrame, recipe: Recipe) -> pd.Series:
+def _apply(given: _Given, recipe: Recipe) -> pd.Series:
+    frame = given.frame
     first, *rest = recipe.counters
     if recipe.operation == "quotient":
         below = frame[rest[0]].astype("Float64")
@@ -228,7 +241,7 @@ def _apply(frame: pd.DataFrame, recipe: Recipe) -> pd.Series:
     if recipe.operation == "product":
         return (frame[first].astype("Float64") * frame[rest[0]].astype("Float64")).round()
     weights = dict(recipe.counters)
-    weights.update({name: weight for name, weight in recipe.optional.items() if _has(frame, name)})
+    weights.update({name: weight for name, weight in recipe.optional.items() if name in given.valued})
     total = weighted_sum({name: frame[name] for name in weights}, weights)
     return total if recipe.divisor == 1 else divide_exactly(total, recipe.divisor)
 
@@ -262,13 +275,14 @@ def _from_quantities(
     return next((c for c in candidates if not c[1]), candidates[0] if candidates else None)
 
 
-def _spread(frame: pd.DataFrame, seconds: Quantity, columns: Mapping[str, pd.Series]) -> dict[str, pd.Series]:
+def _spread(given: _Given, seconds: Quantity, columns: Mapping[str, pd.Series]) -> dict[str, pd.Series]:
     """Smallest, largest and total time of summary rows, where the time is a single counter."""
     if "seconds" not in columns:
         return {}
+    frame = given.frame
     for recipe in seconds.recipes:
         counter = next(iter(recipe.counters))
-        if recipe.operation == "sum" and f"min:{counter}" in frame.columns and _has(frame, counter):
+        if recipe.operation == "sum" and f"min:{counter}" in frame.columns and counter in given.valued:
             low, high = (frame[f"{end}:{counter}"].astype("Float64") for end in ("min", "max"))
             # Each column of a summary may have its own unit; where they do not fit each other, none is trusted.
             ordered = (low <= columns["seconds"]) & (columns["seconds"] <= high)
@@ -279,42 +293,38 @@ def _spread(frame: pd.DataFrame, seconds: Quantity, columns: Mapping[str, pd.Ser
     return {}
 
 
-def why_missing(quantity: Quantity, chip: str | None, names: frozenset[str], frame: pd.DataFrame) -> str:
+def _why_missing(quantity: Quantity, given: _Given) -> str:
     """One phrase: which counter is not there, on which chip, and what would give it."""
     if quantity.compositions:
-        return _why_not_composed(quantity, chip, names, frame)
+        return _why_not_composed(quantity, given)
     known = catalogue()
-    empty = [c for r in quantity.recipes for c in r.counters if c in frame.columns and not _has(frame, c)]
+    empty = [c for r in quantity.recipes for c in r.counters if c not in given.valued and c in given.frame.columns]
     if empty:
         return f"{empty[0]} has no value in any launch (n/a or nan)"
-    profiler = _profiler(names)
-    recipes = [r for r in quantity.recipes if r.profiler == profiler]
+    recipes = [r for r in quantity.recipes if r.profiler == given.profiler]
     if not recipes:
-        return f"{profiler} has no counter for it"
-    wanted = next((r for r in recipes if known.available(r, chip)), None)
+        return f"{given.profiler} has no counter for it"
+    wanted = next((r for r in recipes if known.available(r, given.chip)), None)
     if wanted is None:
-        reasons = (known.absent(counter, chip or "", recipes[0].profiler) for counter in recipes[0].counters)
-        return f"{chip} cannot count it: {next((why for why in reasons if why), '')}"
-    lacking = f"{_listed([c for c in wanted.counters if not _has(frame, c)])} not captured"
+        reasons = (known.absent(counter, given.chip or "", given.profiler) for counter in recipes[0].counters)
+        return f"{given.chip} cannot count it: {next((why for why in reasons if why), '')}"
+    lacking = f"{_listed([c for c in wanted.counters if c not in given.valued])} not captured"
     return f"{quantity.missing} ({lacking})" if quantity.missing else lacking
 
 
-def _why_not_composed(quantity: Quantity, chip: str | None, names: frozenset[str], frame: pd.DataFrame) -> str:
+def _why_not_composed(quantity: Quantity, given: _Given) -> str:
     """The reason by the composition that lacks the fewest parts, of those that this profiler can make."""
     known = catalogue()
-    profiler = _profiler(names)
 
     def lacking(parts: Iterable[str]) -> list[str]:
-        return [
-            p for p in parts if not any(all(_has(frame, c) for c in r.counters) for r in known.quantities[p].recipes)
-        ]
+        return [p for p in parts if not any(given.has(r.counters) for r in known.quantities[p].recipes)]
 
     def countable(parts: Iterable[str]) -> bool:
-        return all(any(r.profiler == profiler for r in known.quantities[p].recipes) for p in parts)
+        return all(any(r.profiler == given.profiler for r in known.quantities[p].recipes) for p in parts)
 
     possible = [c for c in quantity.compositions if countable(c.quantities)] or quantity.compositions
     fewest = min((lacking(c.quantities) for c in possible), key=len)
-    return "; ".join(why_missing(known.quantities[name], chip, names, frame) for name in fewest)
+    return "; ".join(_why_missing(known.quantities[name], given) for name in fewest)
 
 
 def _listed(counters: Sequence[str]) -> str:
@@ -329,6 +339,11 @@ def _listed(counters: Sequence[str]) -> str:
 
 def _profiler(names: frozenset[str]) -> str:
     """Profiler whose spelling the counters have: ncu's hold a double underscore or are labels of its details page."""
+    return "ncu" if names & _labels() or any("__" in name for name in names) else "nvprof"
+
+
+@cache
+def _labels() -> frozenset[str]:
+    """Counters of ncu that the catalogue knows."""
     recipes = (recipe for quantity in catalogue().quantities.values() for recipe in quantity.recipes)
-    labels = {counter for recipe in recipes if recipe.profiler == "ncu" for counter in recipe.counters}
-    return "ncu" if names & labels or any("__" in name for name in names) else "nvprof"
+    return frozenset(counter for recipe in recipes if recipe.profiler == "ncu" for counter in recipe.counters)

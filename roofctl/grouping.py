@@ -246,8 +246,8 @@ def _aggregate(part: Evaluated, keys: Sequence[str], notes: list[Note]) -> pd.Da
     caveats = {name: part.caveats.get(name, "") for name in part.quantities}
     texts = {text: pd.Series([text] * len(launches)).array for text in caveats.values()}
     columns.update({f"caveat:{name}": texts[text] for name, text in caveats.items()})
-    heads = frame[list(keys)].iloc[groups.firsts]
-    index = pd.Index(heads[keys[0]]) if len(keys) == 1 else pd.MultiIndex.from_frame(heads)
+    heads = [frame[key].iloc[groups.firsts] for key in keys]
+    index = pd.Index(heads[0]) if len(keys) == 1 else pd.MultiIndex.from_arrays(heads)
     return pd.DataFrame(columns, index=index, copy=False)
 
 
@@ -259,7 +259,7 @@ def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> p
     """
     known = catalogue().quantities
     needed = [name for name in part.quantities if "instruction" in known[name].sets and name not in CLOCKS_BESIDE]
-    empties = {name: empty for name in needed if (empty := frame[name].isna()).any()}
+    empties = {name: frame[name].isna() for name in needed if frame[name].array.isna().any()}
     if not empties:
         return frame
     lacking = pd.Series(data=False, index=frame.index)
@@ -288,9 +288,10 @@ def _statistics(frame: pd.DataFrame, names: Sequence[str], groups: Groups, launc
     # Launches one by one, as nearly always: totals and ends are the values themselves.
     single = bool((frame["launches"] == 1).all()) and not any(f"{n}_{end}" in frame for n in names for end in _ENDS)
     summaries = bool(frame["is_summary"].any())
+    count = int(launches.sum())
     result: dict[str, Any] = {}
     for name in names:
-        values = _summable(frame, name)
+        values = _summable(frame, name, count)
         each = total = low = high = Column(values, groups)
         if not single:
             total = Column(frame.get(f"{name}_total", values * frame["launches"]), groups)
@@ -309,13 +310,13 @@ def _statistics(frame: pd.DataFrame, names: Sequence[str], groups: Groups, launc
     return result
 
 
-def _summable(frame: pd.DataFrame, name: str) -> pd.Series:
+def _summable(frame: pd.DataFrame, name: str, launches: int) -> pd.Series:
     """Values as they are, or as floats where their sum would not fit 64 bits."""
     values = frame[name]
     if values.dtype != "Int64":
         return values
     highest = int(values.to_numpy(dtype="int64", na_value=0).max(initial=0))
-    if highest * int(frame["launches"].sum()) < _SURELY_FITS:
+    if highest * launches < _SURELY_FITS:
         return values
     largest = float((values.astype("Float64") * frame["launches"]).sum())
     return values.astype("Float64") if largest >= _FITS else values

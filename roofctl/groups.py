@@ -15,6 +15,8 @@ import pandas as pd
 
 _FEW: Final = 1_000
 """Up to as many groups, medians one by one are faster than pandas."""
+_PLAIN: Final = 2
+"""Up to as many floats add up to the same with and without care for rounding."""
 
 
 class Groups:
@@ -91,9 +93,11 @@ class Column:
 
     def sums(self) -> Any:
         """Sums of what is not missing."""
-        if not self._whole:
+        groups = self._groups
+        if not self._whole and groups.rows.max(initial=0) > _PLAIN:
             return self._by_pandas("sum", min_count=1)
-        return self._array(np.add.reduceat(self._sorted, self._groups.starts))
+        # A sum of nothing but negative zeros is zero.
+        return self._array(np.add.reduceat(self._sorted, groups.starts) + 0)
 
     def least(self) -> Any:
         """Smallest values."""

@@ -82,9 +82,11 @@ def _records(captures: Sequence[Kernels], rows: Sequence[Row]) -> list[tuple[int
         places.setdefault(number, []).append(place)
     made: dict[tuple[int, int], dict[str, Any]] = {}
     for number, taken in places.items():
-        records = captures[number].frame.iloc[taken].to_dict("records")
+        # Column by column: of rows with columns of many types pandas makes records ten times slower.
+        columns = {str(name): column.array.take(taken).tolist() for name, column in captures[number].frame.items()}
+        records = zip(*columns.values(), strict=True)
         made.update(
-            ((number, place), {str(name): value for name, value in record.items()})
+            ((number, place), dict(zip(columns, record, strict=True)))
             for place, record in zip(taken, records, strict=True)
         )
     return [(number, made[number, place]) for *_, number, place in rows]
