@@ -133,17 +133,21 @@ class DetailsPage:
 
     def _tell(self, values: Values, before: int) -> None:
         """Keep what rows say beside numbers: which metrics a process has, what GPUs are called, what is no metric."""
-        named = np.array([bool(name) for name in values.metrics])[values.metric]
-        rows = np.flatnonzero(named & valued(values.data, values.starts, values.ends))
         processes: dict[str, int] = {}
         process = _numbers(processes, [told[0] for told in values.launches])
-        there = np.zeros((len(processes), len(values.metrics)), np.bool_)
-        there[process[values.launch_of[values.run[rows]]], values.metric[rows]] = True
-        told = list(processes)
-        self._present |= {(told[number], values.metrics[code]) for number, code in np.argwhere(there).tolist()}
-        self.skipped += int(np.count_nonzero(~named))
-        if _GPU in values.metrics:
-            gpu = np.array([name == _GPU for name in values.metrics])[values.metric]
+        told, metrics = list(processes), values.metrics
+        # After some blocks, all that there is has been seen.
+        new = [bool(name) and not all((each, name) in self._present for each in told) for name in metrics]
+        if any(new):
+            rows = np.flatnonzero(np.array(new)[values.metric])
+            rows = rows[valued(values.data, values.starts[rows], values.ends[rows])]
+            there = np.zeros((len(told), len(metrics)), np.bool_)
+            there[process[values.launch_of[values.run[rows]]], values.metric[rows]] = True
+            self._present |= {(told[number], metrics[code]) for number, code in np.argwhere(there).tolist()}
+        if not all(metrics):
+            self.skipped += int(np.count_nonzero(np.array([not name for name in metrics])[values.metric]))
+        if _GPU in metrics:
+            gpu = np.array([name == _GPU for name in metrics])[values.metric]
             for row in np.flatnonzero(gpu).tolist():
                 cell = bytes(values.data[values.starts[row] : values.ends[row]])
                 self._gpu[before + int(values.run[row])] = text_of(cell).strip()

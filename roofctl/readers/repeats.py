@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +27,8 @@ _BEGINNING: Final = 3
 """Words in which lines of different launches differ: ID and process ID stand there."""
 ID_DIGITS: Final = 12
 _FIRST_WIDTH: Final = 256
+_STEP: Final = 4
+"""Words by which lines are compared for longer."""
 _MOST_WIDTH: Final = 4096
 _MOST_SHAPES: Final = 8
 _MOST_FAILURES: Final = 4
@@ -173,8 +176,9 @@ class Repeats:
         begin, cut = lines.fitted(shapes)
         row = np.arange(len(lines.starts)) - np.repeat(lines.firsts - begin, lines.counts)
         run = np.repeat(np.arange(len(lines.firsts)), lines.counts)
-        cuts = lines.starts + cut[run]
-        lines.check_beginnings(cut[run])
+        cut = np.repeat(cut, lines.counts)
+        cuts = lines.starts + cut
+        lines.check_beginnings(cut)
         lines.check_middles(cuts, row, shapes)
         starts, ends = cuts + shapes.lengths[row], lines.ends - 1
         if bool((starts > ends).any()) or int(starts[0]) < PAD:
@@ -242,28 +246,43 @@ class Lines:
         if bool((self.at[self.ends - 1] != _QUOTE).any()):
             raise _Unknown
         self.quotes = int(np.count_nonzero(self.at == _QUOTE))
-        self.width = width
-        self._alike()
+        words = self._items(self.starts, _BEGINNING * _WORD)
+        other = [words[1:, column] != words[:-1, column] for column in range(_BEGINNING)]
+        self.firsts = np.flatnonzero(np.concatenate(([True], np.logical_or.reduce(other))))
         self.counts = np.diff(self.firsts, append=len(self.starts))
         if not _LEAST_RUNS <= len(self.firsts) <= len(self.starts) // _LEAST_ROWS_A_RUN:
             raise _Unknown
+        self.width = width
+        self.parting = self._parting()
+        self.alike = self._alike()
 
-    def _alike(self) -> None:
-        """Compare every line with the one before, by words."""
+    def _parting(self) -> Any:
+        """By words, how far the first two lines of each run are alike, in which a launch tells of itself; or 0."""
+        second = self.firsts + (self.counts > 1)
         while True:
-            self.alike = np.zeros(len(self.starts), np.int64)
-            for begin in range(0, len(self.starts) - 1, _ROWS_AT_ONCE):
-                words = self._items(self.starts[begin : begin + _ROWS_AT_ONCE + 1], self.width)
-                other = words[1:] != words[:-1]
-                alike = other.argmax(axis=1)
-                alike[(alike == 0) & ~other[:, 0]] = self.width // _WORD
-                self.alike[begin + 1 : begin + 1 + len(alike)] = alike
-            self.firsts = np.flatnonzero(self.alike < _BEGINNING)
-            if int(self.alike.max()) < self.width // _WORD:
-                return
+            one, two = (self._items(self.starts[rows], self.width) for rows in (self.firsts, second))
+            alike = np.where(self.counts > 1, _alike(one != two), 0)
+            if int(alike.max()) < self.width // _WORD:
+                return alike
             self.width *= 2
             if self.width > _MOST_WIDTH:
                 raise _Unknown
+
+    def _alike(self) -> Any:
+        """By words, how far each line is like the one before in its run, or at least as far as the first two are."""
+        result = np.zeros(len(self.starts), np.int64)
+        # No line is compared for longer than what its launch tells.
+        step = -(-self.parting // _STEP)
+        of_row = np.repeat(step.astype(np.uint8), self.counts)
+        order = np.argsort(of_row, kind="stable")
+        ends = np.cumsum(np.bincount(of_row)).tolist()
+        for steps, (begin, end) in enumerate(pairwise(ends), start=1):
+            for some in _slices(begin, end, _ROWS_AT_ONCE):
+                rows = order[max(begin, some.start - 1) : some.stop]
+                words = self._items(self.starts[rows], steps * _STEP * _WORD)
+                result[rows[1:]] = _alike(words[1:] != words[:-1])
+        result[self.firsts] = 0
+        return result
 
     def _items(self, places: Any, width: int) -> Any:
         """``width`` bytes from each of ``places`` on, as rows of words; zeros behind the end of the block."""
@@ -290,8 +309,7 @@ class Lines:
         The first and the last run may be parts of a launch; for others, two lines show where they part.
         """
         begin = np.array([shapes.begin.get(count, 0) for count in self.counts.tolist()], np.int64)
-        second = self.firsts + (self.counts > 1)
-        alike = np.where(self.counts > 1, self.alike[second], 0) * _WORD
+        second, alike = self.firsts + (self.counts > 1), self.parting * _WORD
         one, two = (self._items(self.starts[rows] + alike, _WORD)[:, 0] for rows in (self.firsts, second))
         cut = alike + _first_byte(one ^ two) - shapes.shared[begin]
         for run, ending in ((0, True), (len(begin) - 1, False)):
@@ -320,10 +338,19 @@ class Lines:
 
     def check_middles(self, cuts: Any, row: Any, shapes: _Shapes) -> None:
         """Raise _Unknown unless each line holds, from ``cuts`` on, its row of the table of shapes."""
-        width = shapes.words.shape[1] * _WORD
-        for begin in range(0, len(cuts), _ROWS_AT_ONCE):
-            some = slice(begin, begin + _ROWS_AT_ONCE)
-            words = self._items(cuts[some], width)
+        height, width = int(self.counts[1]), shapes.words.shape[1]
+        begin, end = int(self.firsts[1]), int(self.firsts[-1])
+        if not bool((self.counts[1:-1] == height).all()):
+            end = begin
+        # Launches of one height lie as their shape does.
+        shape = slice(int(row[begin]), int(row[begin]) + height)
+        for some in _slices(begin, end, max(1, _ROWS_AT_ONCE // height) * height):
+            words = self._items(cuts[some], width * _WORD).reshape(-1, height, width)
+            words &= shapes.mask[shape]
+            if not bool((words == shapes.words[shape]).all()):
+                raise _Unknown
+        for some in (*_slices(0, begin, _ROWS_AT_ONCE), *_slices(end, len(cuts), _ROWS_AT_ONCE)):
+            words = self._items(cuts[some], width * _WORD)
             words &= shapes.mask[row[some]]
             if not bool((words == shapes.words[row[some]]).all()):
                 raise _Unknown
@@ -352,6 +379,17 @@ class Lines:
         codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         launch_of = np.array([codes[text] for text in texts], np.int64)
         return launch_of, list(codes)
+
+
+def _alike(other: Any) -> Any:
+    """How many words are alike at the beginning of each row, given which are others."""
+    alike = other.argmax(axis=1)
+    alike[(alike == 0) & ~other[:, 0]] = other.shape[1]
+    return alike
+
+
+def _slices(begin: int, end: int, step: int) -> list[slice]:
+    return [slice(first, min(first + step, end)) for first in range(begin, end, step)]
 
 
 def _first_byte(words: Any) -> Any:
