@@ -14,7 +14,7 @@ from roofctl.captures import is_capture
 from roofctl.errors import InputError
 
 _TABLES: Final = (".csv", ".csv.gz", ".csv.zst")
-_REPORT: Final = ".ncu-rep"
+_REPORTS: Final = (".ncu-rep", ".ncu-rep.gz", ".ncu-rep.zst")
 _OTHERS: Final = (".nvvp", ".nvprof", ".txt", ".log")
 """Looked at only where nothing else is: a log beside its table holds no table."""
 _RANK: Final = re.compile(r"(?:^|[^A-Za-z])rank[-_.=]?(\d{1,6})(?![A-Za-z\d])", re.IGNORECASE)
@@ -66,7 +66,7 @@ def inside(folder: Path, unreadable: Callable[[OSError], object] | None = None) 
         )
     if not found:
         raise InputError(
-            f"{folder} is a folder that holds neither captures nor profiler files ({', '.join(_TABLES)}, {_REPORT})",
+            f"{folder} is a folder that holds neither captures nor profiler files ({', '.join((*_TABLES, *_REPORTS))})",
             hint="name a capture, or the files",
         )
     if unreadable:
@@ -77,9 +77,14 @@ def inside(folder: Path, unreadable: Callable[[OSError], object] | None = None) 
 
 def _profiles(files: Sequence[Path]) -> list[Path]:
     tables = _once(path for path in files if path.name.endswith(_TABLES))
-    printed = {re.sub(r"\.csv(\.\w+)?$", "", str(path)) for path in tables}
-    reports = _once(path for path in files if path.suffix == _REPORT and str(path.with_suffix("")) not in printed)
+    printed = {_unnamed(path) for path in tables}
+    reports = _once(path for path in files if path.name.endswith(_REPORTS) and _unnamed(path) not in printed)
     return [*tables, *reports] or _once(path for path in files if path.name.endswith(_OTHERS))
+
+
+def _unnamed(path: Path) -> str:
+    """A path without what says that it is a table or a report, and packed."""
+    return re.sub(r"\.(?:csv|ncu-rep)(?:\.\w+)?$", "", str(path))
 
 
 def _once(files: Iterable[Path]) -> list[Path]:

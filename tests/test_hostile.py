@@ -284,7 +284,6 @@ def test_a_byte_order_mark_before_the_header(head: str, table: str, tmp_path: Pa
     [
         (gzip.compress(MANY.encode()), "is compressed twice"),
         (pa.compress(MANY.encode(), codec="zstd", asbytes=True), "is compressed twice"),
-        (b"NVR\0" + bytes(900), "holds an Nsight Compute report, compressed"),
         (b"SQLite format 3\0" + bytes(900), "holds an SQLite database, compressed"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from test_container import block, whole
 
@@ -63,6 +65,38 @@ def check_twins(report: Part, table: Part, *, only_in_report: set[str]) -> None:
 
 def test_the_values_are_those_of_the_table_that_ncu_printed() -> None:
     check_twins(part(REPORT), part(PAIR / "capture.csv"), only_in_report={WAVES})
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_a_packed_report_is_read_as_it_is(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a b.ncu-rep.{suffix}"
+    content = REPORT.read_bytes()
+    path.write_bytes(gzip.compress(content) if suffix == "gz" else pa.compress(content, codec="zstd", asbytes=True))
+    told: list[tuple[Path, int, int]] = []
+    with watched(lambda *progress: told.append(progress)):
+        packed, plain = part(path), part(REPORT)
+    pd.testing.assert_frame_equal(packed.frame, plain.frame)
+    assert packed.source == str(path)
+    assert {each for each, *_ in told} == {path, REPORT}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(REPORT.read_bytes())[:-9], "is compressed but damaged or cut off"),
+        (gzip.compress(REPORT.read_bytes()[:-9]), "is an Nsight Compute report that is not whole"),
+        (gzip.compress(b"NVR\0" + bytes(900)), "is an Nsight Compute report in which no kernel was profiled"),
+        (gzip.compress(b"NVR\0" + bytes(300 << 20)), "unpacks to more than 400 times its size"),
+    ],
+)
+def test_what_is_wrong_with_a_packed_report_is_said_of_the_file_that_was_given(
+    content: bytes, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.ncu-rep.gz"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_file(path)
+    assert caught.value.message.startswith(f"{path} {said}")
 
 
 @pytest.mark.parametrize("kind", ["dram", "flops"])

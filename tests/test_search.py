@@ -42,7 +42,7 @@ def test_a_log_counts_where_nothing_else_is(tmp_path: Path) -> None:
 
 
 def test_a_report_beside_its_table_would_count_double(tmp_path: Path) -> None:
-    assert names(touch(tmp_path, "a.ncu-rep", "a.csv", "b.ncu-rep", "b.csv.zst", "c.ncu-rep")) == [
+    assert names(touch(tmp_path, "a.ncu-rep", "a.csv", "b.ncu-rep", "b.csv.zst", "c.ncu-rep", "a.ncu-rep.gz")) == [
         "a.csv",
         "b.csv.zst",
         "c.ncu-rep",

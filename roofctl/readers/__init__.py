@@ -9,7 +9,7 @@ from roofctl.counts import Note, Part
 from roofctl.errors import InputError
 from roofctl.names import some
 from roofctl.quantities import catalogue
-from roofctl.readers import databases, diagnose, ncu, ncurep, nvprof
+from roofctl.readers import databases, diagnose, ncu, ncurep, nvprof, packed
 from roofctl.readers.arrow import Irregular
 from roofctl.readers.columnar import Page, read
 from roofctl.readers.details import DetailsPage
@@ -28,6 +28,8 @@ def read_file(path: Path, *, mark: Mark | None = None) -> list[Part]:
     ``mark`` states the decimal mark where the file leaves it open. gzip and zstd are unpacked on the way.
     Raises InputError (or CounterAccessError) that says what the file looks like when it holds no usable table.
     """
+    if packed.is_report(path):
+        return packed.read_report(path, read_file)
     if ncurep.is_meant(path):
         return ncurep.read_report(path) or ncurep.plain(read_text(ncurep.exported_lines(path), str(path)))
     if databases.is_database(path):

@@ -142,6 +142,11 @@ def _last_line_end(data: Block) -> int:
     return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, len(data) - 1) + 1
 
 
+def unpacked(path: Path) -> Iterator[bytes]:
+    """Chunks of the file's content, unpacked but not decoded. Raises InputError as ``blocks`` does."""
+    return _unpacked(path, lambda: BLOCK_BYTES)
+
+
 def _unpacked(path: Path, size: Callable[[], int], fruitless: Callable[[], bool] = lambda: False) -> Iterator[bytes]:
     """Chunks of the file's content, unpacked."""
     with open_file(path) as file:
@@ -208,6 +213,12 @@ def open_file(path: Path) -> BufferedReader:
 def head(path: Path) -> bytes:
     """The first bytes of the content, unpacked but not decoded; empty for an empty file."""
     return next(_unpacked(path, lambda: _SNIFFED), b"")
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is packed with gzip or zstd."""
+    with open_file(path) as file:
+        return file.read(len(_ZSTD)).startswith(MAGICS)
 
 
 def is_zstd(path: Path) -> bool:

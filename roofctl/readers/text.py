@@ -12,7 +12,6 @@ from roofctl.errors import InputError
 from roofctl.readers import streams
 from roofctl.readers.databases import MAGIC as DATABASE
 from roofctl.readers.tables import HEADER_WORDS
-from roofctl.reportfile.container import MAGIC as REPORT
 
 MOST_BYTES: Final = 1 << 30
 """Text that is read line by line into memory, at several times its size."""
@@ -76,11 +75,9 @@ def _refuse_binary(path: Path, data: bytes) -> None:
         raise InputError(
             f"{path} is compressed twice; expected text packed once at most", hint=f"unpack it: {_unpacking(path)}"
         )
-    # As they are, they were recognised before.
-    what = "an Nsight Compute report" if data.startswith(REPORT) else "an SQLite database"
-    if data.startswith((REPORT, DATABASE)):
+    if data.startswith(DATABASE):  # as it is, it was recognised before
         raise InputError(
-            f"{path} holds {what}, compressed; only text is read compressed",
+            f"{path} holds an SQLite database, compressed; only text and reports are read compressed",
             hint=f"unpack it, and give the unpacked file: {_unpacking(path)}",
         )
     packed = next((tool for magic, tool in _PACKED if data.startswith(magic)), None)

@@ -1,0 +1,52 @@
+"""Reports packed with gzip or zstd. NVIDIA's reader takes no stream, so they become a file for as long as it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from roofctl.counts import Part
+from roofctl.errors import RoofctlError
+from roofctl.readers import streams
+from roofctl.reportfile.container import MAGIC
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is packed and is a report, unpacked. Raises InputError as ``streams.head`` does."""
+    try:
+        if not path.is_file():
+            return False
+    except OSError:
+        return False  # the reader of texts says why it cannot be read
+    return streams.is_packed(path) and streams.head(path).startswith(MAGIC)
+
+
+def read_report(path: Path, read: Callable[[Path], list[Part]]) -> list[Part]:
+    """What ``read`` makes of the report, in the name of the packed file. Raises its errors and ``streams.blocks``'."""
+    with TemporaryDirectory(prefix="roofctl-") as folder:
+        plain = Path(folder) / path.stem
+        with plain.open("wb") as file:
+            file.writelines(streams.unpacked(path))
+        try:
+            with _watched_as(path):
+                parts = read(plain)
+        except RoofctlError as error:
+            error.message = error.message.replace(str(plain), str(path))
+            if plain.name in error.hint:
+                error.hint += " (unpack it for that)"
+            raise
+    return [_named(part, plain, path) for part in parts]
+
+
+def _watched_as(path: Path) -> AbstractContextManager[None]:
+    """Tell the watcher of ``path``, whatever file is read inside."""
+    tell = streams.watcher()
+    return streams.watched(lambda _, done, total: tell(path, done, total)) if tell else nullcontext()
+
+
+def _named(part: Part, plain: Path, path: Path) -> Part:
+    notes = tuple(replace(note, text=note.text.replace(str(plain), str(path))) for note in part.notes)
+    return replace(part, source=str(path), notes=notes)
