@@ -77,7 +77,10 @@ OWNERS: dict[str, set[str]] = {
     "numpy": {
         "groups",
         "plots",
-        *(f"readers/{name}" for name in ("arrow", "digits", "columns", "columnar", "pages", "details", "repeats")),
+        *(
+            f"readers/{name}"
+            for name in ("arrow", "digits", "columns", "columnar", "pages", "details", "repeats", "lines")
+        ),
     },
     "rich": {"plots"},
     "pydantic": {"gpus"},

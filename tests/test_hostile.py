@@ -85,6 +85,23 @@ def test_packed_files_are_read_directly(suffix: str, tmp_path: Path) -> None:
     assert part.frame[LSU].tolist() == [40_000 + i for i in range(300)]
 
 
+def test_what_is_written_behind_an_unfinished_line_meanwhile_is_not_taken_for_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"bb")
+    blocks = streams.blocks(path)
+    assert next(blocks) == b"bb\n"
+    with path.open("ab") as file:
+        file.write(b",ccc\n")
+    assert list(blocks) == []
+
+
+def test_a_shape_of_thousands_of_digits_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(ncu_raw([L("k(int)", FULL, grid=f"({'1' * 6000}, 1, 1)")]), encoding="utf-8")
+    assert survive(path) == "read"
+    assert read_file(path)[0].frame["grid"].isna().all()
+
+
 def test_several_members_of_one_packed_file_are_one_text(tmp_path: Path) -> None:
     half = len(MANY) // 2
     path = tmp_path / "a.csv.gz"

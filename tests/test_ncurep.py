@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import math
@@ -13,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
@@ -25,7 +27,7 @@ from roofctl.counts import Part
 from roofctl.errors import InputError, RoofctlError
 from roofctl.names import without_casts
 from roofctl.quantities import catalogue
-from roofctl.readers import ncurep, read_file
+from roofctl.readers import ncurep, packed, read_file
 from roofctl.readers.launches import LARGEST, Converter
 from roofctl.readers.streams import watched
 from roofctl.reportfile import child, container
@@ -74,10 +76,31 @@ def test_a_packed_report_is_read_as_it_is(suffix: str, tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(content) if suffix == "gz" else pa.compress(content, codec="zstd", asbytes=True))
     told: list[tuple[Path, int, int]] = []
     with watched(lambda *progress: told.append(progress)):
-        packed, plain = part(path), part(REPORT)
-    pd.testing.assert_frame_equal(packed.frame, plain.frame)
-    assert packed.source == str(path)
+        found, plain = part(path), part(REPORT)
+    pd.testing.assert_frame_equal(found.frame, plain.frame)
+    assert found.source == str(path)
     assert {each for each, *_ in told} == {path, REPORT}
+
+
+@pytest.mark.parametrize("name", ["report", "...gz", "..gz", "a.ncu-rep"])
+def test_a_packed_report_may_have_any_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(REPORT.read_bytes()))
+    assert part(path).source == str(path)
+
+
+def test_a_packed_report_for_which_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.ncu-rep.gz"
+    path.write_bytes(gzip.compress(REPORT.read_bytes()))
+
+    def full(_: Path) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("roofctl.readers.streams.unpacked", lambda path: (full(path) for _ in range(1)))
+    with pytest.raises(InputError, match=r"cannot be unpacked into .*: No space left on device") as caught:
+        packed.read_report(path, read_file)
+    assert "TMPDIR" in caught.value.hint
+    assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from shapes import CLOCK, DRAM_R, L2, LSU, THREAD, TIME, L, ncu_details
 from roofctl.quantities import catalogue
 from roofctl.readers import details, read_columns, read_file
 from roofctl.readers.details import DetailsPage
-from roofctl.readers.repeats import Lines, Repeats, Values
+from roofctl.readers.lines import Lines
+from roofctl.readers.repeats import Repeats, Values
 
 IDENTITY = ("Process ID", "Kernel Name", "Block Size", "Grid Size", "CC")
 COUNTERS = {TIME: 5_000, THREAD: 1_234_567, LSU: "12.50", DRAM_R: 0, "device__attribute_display_name": "H200"}
@@ -169,11 +170,13 @@ def test_lines_lost_doubled_and_moved(row: int, times: int, tmp_path: Path) -> N
     lines = PAGE.split("\n")
     for damaged in (
         lines[:row] + lines[row + times :],
-        lines[:row] + lines[row : row + times] * 2 + lines[row + times :],
         lines[:row] + lines[row + 1 : row + 1 + times] + [lines[row]] + lines[row + 1 + times :],
         [*lines[:row], "==PROF== Disconnected", "hello", *lines[row:]],
     ):
         assert way(tmp_path, "\n".join(damaged)) == "same"
+    # Cells that do not count may have decided the mark.
+    doubled = "\n".join(lines[:row] + lines[row : row + times] * 2 + lines[row + times :])
+    assert way(tmp_path, doubled) in ("same", "irregular")
 
 
 @pytest.mark.parametrize(
@@ -183,14 +186,40 @@ def test_ids_are_texts(old: str, new: str, tmp_path: Path) -> None:
     assert way(tmp_path, PAGE.replace(old, new)) == "same"
 
 
+@pytest.mark.parametrize("damaged", ['20"2', '20"', '20"x', '20"0"', '0"20'])
+def test_an_id_with_quotes_in_it_is_none(damaged: str, tmp_path: Path) -> None:
+    some = [L("k(int)", COUNTERS, id=damaged if i == 20 else str(i)) for i in range(40)]
+    assert way(tmp_path, ncu_details(some)) == "same"
+
+
+@pytest.mark.parametrize("odd", [{DRAM_R: "012.345"}, {CLOCK: ".5"}])
+def test_cells_that_do_not_count_do_not_decide_the_mark(odd: dict[str, str], tmp_path: Path) -> None:
+    some = [L("k(int)", {TIME: "5", THREAD: "7", LSU: "9", **odd}, id=str(i)) for i in range(40)]
+    again = ncu_details([L("k(int)", {TIME: "1,5"}, id="3")]).partition("\n")[2]
+    assert way(tmp_path, ncu_details(some) + again) == "irregular"
+    rows = ncu_details(some).splitlines()
+    for row in range(90, 106):  # also where a block ends between the two
+        text = "\n".join([*rows[:row], rows[row].rpartition(",")[0] + ',"1,5"', *rows[row:]])
+        assert way(tmp_path, text) in ("same", "irregular", "error")
+
+
+def test_a_counter_in_two_sections_counts_once_wherever_blocks_end(tmp_path: Path, known: list[int]) -> None:
+    rows = ncu_details(launches(40)).splitlines()
+    doubled = [rows[0], *(line for start in range(1, 201, 5) for line in (*rows[start : start + 5], rows[start]))]
+    for block_bytes in (700, BLOCK, BLOCK + 130):
+        assert way(tmp_path, "\n".join(doubled) + "\n", block_bytes) == "same"
+    assert sum(known) > 200
+
+
 def test_a_launch_that_comes_again_keeps_its_first_values(tmp_path: Path) -> None:
     again = [L(each.kernel, {TIME: 9_999, L2: 3}, id=each.id, grid=each.grid) for each in launches(40)]
     text = ncu_details(launches(40)) + ncu_details(again).partition("\n")[2]
-    assert way(tmp_path, text) == "same"
-    (part,) = read_columns(tmp_path / "x.csv", head_rows=1, block_bytes=BLOCK)
-    assert len(part.frame) == 40
-    assert set(part.frame[TIME]) == {5e-6}
-    assert set(part.frame[L2]) == {3}
+    assert way(tmp_path, text) == "irregular"  # for what does not count may have decided the mark
+    by_block = read_columns(tmp_path / "x.csv", head_rows=1, block_bytes=BLOCK, mark="point")
+    for (part,) in (by_block, read_file(tmp_path / "x.csv")):
+        assert len(part.frame) == 40
+        assert set(part.frame[TIME]) == {5e-6}
+        assert set(part.frame[L2]) == {3}
 
 
 def test_what_gpus_are_called_is_kept_by_launch(tmp_path: Path) -> None:

@@ -196,6 +196,18 @@ def test_metrics_in_two_places() -> None:
     assert short.common == metric(3, 9) + metric(3, 1)
 
 
+@pytest.mark.parametrize("lost", range(1, 9))
+def test_a_number_that_is_cut_is_none(lost: int) -> None:
+    # What is left of it ends with its metric; the next one is no part of it.
+    body = b"\x08\x00\x12\x09\x19" + struct.pack("<d", 2.0)[: 8 - lost]
+    cut = b"\x6a" + bytes([len(body)]) + body
+    damaged = text(5, b"mangled") + cut + DEVICE + metric(3, 9) + whole(22, 1)
+    short = slimmer()
+    for _ in range(3):
+        found = short.slim(damaged)
+        assert found is None or (cut in found.result and not found.numbers)
+
+
 def test_a_metric_without_a_name_has_no_layout() -> None:
     made = cold()
     nameless = launch(1.0).replace(metric(4, 1), b"\x6a\x00\x6a\x02\x08\x80" + metric(4, 1))

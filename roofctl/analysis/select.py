@@ -83,10 +83,16 @@ def _records(captures: Sequence[Kernels], rows: Sequence[Row]) -> list[tuple[int
     made: dict[tuple[int, int], dict[str, Any]] = {}
     for number, taken in places.items():
         # Column by column: of rows with columns of many types pandas makes records ten times slower.
-        columns = {str(name): column.array.take(taken).tolist() for name, column in captures[number].frame.items()}
+        columns = {str(name): _plain(column.iloc[taken]) for name, column in captures[number].frame.items()}
         records = zip(*columns.values(), strict=True)
         made.update(
             ((number, place), dict(zip(columns, record, strict=True)))
             for place, record in zip(taken, records, strict=True)
         )
     return [(number, made[number, place]) for *_, number, place in rows]
+
+
+def _plain(column: Any) -> list[Any]:
+    """Values of a series as Python has them, None where there is none."""
+    values: list[Any] = column.astype(object).where(column.notna(), None).tolist()
+    return values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from roofctl.counts import Note, Part
@@ -35,10 +36,10 @@ def read_file(path: Path, *, mark: Mark | None = None) -> list[Part]:
     if databases.is_database(path):
         raise databases.refusal(path)
     check_text(path)
-    try:
+    # Behind the handler: inside, all that was read by the block would be kept.
+    with suppress(Irregular):
         return read_columns(path, mark=mark)
-    except Irregular:
-        return read_text(read_lines(path), str(path), mark=mark)
+    return read_text(read_lines(path), str(path), mark=mark)
 
 
 def read_columns(path: Path, *, mark: Mark | None = None, **how: int) -> list[Part]:

@@ -117,7 +117,7 @@ class Numbers:
     def __init__(self, columns: int, mark: Mark | None, *, stripped: bool = False) -> None:
         self.columns = [Column() for _ in range(columns)]
         self.length = 0
-        self._given = mark is not None
+        self.given = mark is not None
         self._mark = mark
         self._stripped = stripped
         self._expected = 0
@@ -168,7 +168,7 @@ class Numbers:
         """Cells under the mark that is right, which they may decide, and those that are odd."""
         plain = parse(cells.data, cells.starts, cells.ends, self._mark or "point")
         odd = self._odd(cells, plain.decimals)
-        if self._given:
+        if self.given:
             return plain, odd
         point, comma = self._evidence(odd, sure=plain.sure)
         if comma and not self._mark:

@@ -12,8 +12,9 @@ from roofctl.counts import Part
 from roofctl.readers.arrow import Cells, Irregular, Rows, text_of, valued
 from roofctl.readers.columns import Counted, Grown, Numbers, Sheet, part_frame, texts, to_array
 from roofctl.readers.launches import Converter, captures_of, shape
+from roofctl.readers.lines import ID_DIGITS, Lines
 from roofctl.readers.numbers import Mark
-from roofctl.readers.repeats import ID_DIGITS, Lines, Repeats, Values
+from roofctl.readers.repeats import Repeats, Values
 from roofctl.readers.streams import Block
 from roofctl.readers.tables import Table
 
@@ -47,6 +48,7 @@ class DetailsPage:
         self._lines = Sheet("int64", _ABSENT)
         self._unit = Sheet("int32", 0)
         self._units: dict[str, int] = {}
+        self._of_last: set[int] = set()
         self._present: set[tuple[str, str]] = set()
         self._expected = 0
         self._rows = 0
@@ -114,13 +116,28 @@ class DetailsPage:
             result[place] = row_values[known][::-1]
             return result.reshape(len(code_of), runs)
 
-        starts, ends = (spread(each, 0, "int64").ravel() for each in (values.starts, values.ends))
+        starts, ends = (spread(each, 0, "int64") for each in (values.starts, values.ends))
+        lines = spread(values.lines, _ABSENT, "int64")
+        again = self._taken_already(counters, lines)
+        starts[again, 0] = ends[again, 0] = 0
+        lines[again, 0] = _ABSENT
         bounds = [runs * number for number in range(len(code_of) + 1)]
         self._numbers.grow(len(self._counters))
-        self._numbers.add(Cells(values.data, starts, ends, bounds, runs), counters)
-        self._lines.add(counters, spread(values.lines, _ABSENT, "int64"), runs)
+        self._numbers.add(Cells(values.data, starts.ravel(), ends.ravel(), bounds, runs), counters)
+        self._lines.add(counters, lines, runs)
         self._unit.add(counters, spread(_numbers(self._units, values.units)[values.unit], 0, "int32"), runs)
         self._tell(values, before)
+
+    def _taken_already(self, counters: Sequence[int], lines: Any) -> list[int]:
+        """Which of ``counters``, by place, the launch of the first run has already, if it began before this block."""
+        runs = lines.shape[1]
+        first = self._ids.length - runs
+        launch = (self._ids.whole(), self._launch_of.whole())
+        goes_on = bool(first) and all(each[first - 1] == each[first] for each in launch)
+        again = [place for place, number in enumerate(counters) if goes_on and number in self._of_last]
+        own = {counters[place] for place in np.flatnonzero(lines[:, -1] != _ABSENT).tolist()}
+        self._of_last = own | self._of_last if goes_on and runs == 1 else own
+        return again
 
     def _make_room(self, rows: int, runs: int, columns: int) -> None:
         if self._expected:
@@ -165,8 +182,8 @@ class DetailsPage:
         launch, first = self._numbered()
         self._merge(launch, first)
         told = list(self._launches)
-        processes = list(dict.fromkeys(process for process, *_ in told))
-        of_launch = np.array([processes.index(process) for process, *_ in told])[self._launch_of.whole()[first]]
+        processes: dict[str, int] = {}
+        of_launch = _numbers(processes, [process for process, *_ in told])[self._launch_of.whole()[first]]
         counters: dict[str, set[str]] = {process: set() for process in processes}
         for process, metric in self._present:
             counters[process].add(metric)
@@ -189,16 +206,21 @@ class DetailsPage:
         return launch, first
 
     def _merge(self, launch: Any, first: Any) -> None:
-        """Give the first run of each launch what only later runs have: a block may end within a launch."""
+        """Give the first run of each launch what only later runs have: a block may end within a launch.
+
+        Raises Irregular where later runs have more than that, while cells decide the mark: those are no cells then.
+        """
         later = np.flatnonzero(first[launch] != np.arange(len(launch)))
         if not len(later):
             return
         lines, unit = self._lines.whole(), self._unit.whole()
         for number, column in enumerate(self._numbers.columns):
             source = later[lines[number, later] != _ABSENT]
-            source = source[lines[number, first[launch[source]]] == _ABSENT]
-            _, once = np.unique(launch[source], return_index=True)
-            source = source[once]
+            new = source[lines[number, first[launch[source]]] == _ABSENT]
+            _, once = np.unique(launch[new], return_index=True)
+            if len(once) < len(source) and not self._numbers.given:
+                raise Irregular
+            source = new[once]
             target = first[launch[source]]
             for values in (column.digits.whole(), column.decimals.whole(), lines[number], unit[number]):
                 values[target] = values[source]

@@ -26,7 +26,7 @@ NCU_IDENTITY: Final = frozenset(
 )
 LARGEST: Final = 10**18
 """No launch counts more; weighted sums of several counters still fit 64 bits."""
-_SHAPE: Final = re.compile(r"\(\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\)")
+_SHAPE: Final = re.compile(r"\(\s*\d{1,10}\s*,\s*\d{1,10}\s*,\s*\d{1,10}\s*\)")
 
 
 @dataclass(frozen=True)

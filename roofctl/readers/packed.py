@@ -7,11 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from roofctl.counts import Part
-from roofctl.errors import RoofctlError
+from roofctl.errors import InputError, RoofctlError
 from roofctl.readers import streams
 from roofctl.reportfile.container import MAGIC
+
+_SUFFIX: Final = ".ncu-rep"
 
 
 def is_report(path: Path) -> bool:
@@ -27,18 +30,30 @@ def is_report(path: Path) -> bool:
 def read_report(path: Path, read: Callable[[Path], list[Part]]) -> list[Part]:
     """What ``read`` makes of the report, in the name of the packed file. Raises its errors and ``streams.blocks``'."""
     with TemporaryDirectory(prefix="roofctl-") as folder:
-        plain = Path(folder) / path.stem
-        with plain.open("wb") as file:
-            file.writelines(streams.unpacked(path))
+        plain = Path(folder) / (path.stem if path.stem.endswith(_SUFFIX) else f"report{_SUFFIX}")
+        _unpack(path, plain)
         try:
             with _watched_as(path):
                 parts = read(plain)
         except RoofctlError as error:
             error.message = error.message.replace(str(plain), str(path))
+            error.args = (error.message,)
             if plain.name in error.hint:
                 error.hint += " (unpack it for that)"
             raise
     return [_named(part, plain, path) for part in parts]
+
+
+def _unpack(path: Path, plain: Path) -> None:
+    chunks = streams.unpacked(path)
+    try:
+        with plain.open("wb") as file:
+            file.writelines(chunks)
+    except OSError as error:
+        raise InputError(
+            f"{path} is a packed report that cannot be unpacked into {plain.parent.parent}: {error.strerror}",
+            hint="set TMPDIR to a folder with more room; or unpack it, and give the unpacked file",
+        ) from error
 
 
 def _watched_as(path: Path) -> AbstractContextManager[None]:

@@ -127,6 +127,8 @@ def _plain_blocks(file: BufferedReader, path: Path, size: Callable[[], int]) -> 
         if tell:
             tell(path, file.tell(), total)
         yield block
+        if not end:  # what is written behind it from now on would be half a line
+            return
         wanted = size()
 
 

@@ -113,7 +113,8 @@ def _real(data: bytes, begin: int, end: int) -> int:
     """Where the number lies of a metric that holds one real number; 0 for others."""
     at = _head_end(data, begin)
     number = at + len(_REAL)
-    return number if data[at:number] == _REAL and data[number + _REAL_BYTES : end] in _REAL_ENDS else 0
+    after = number + _REAL_BYTES
+    return number if data[at:number] == _REAL and after <= end and data[after:end] in _REAL_ENDS else 0
 
 
 def _head_end(data: bytes, begin: int) -> int:
@@ -256,7 +257,7 @@ class Slimmer:
                 with contextlib.suppress(ValueError, IndexError):
                     known.append(Layout(metrics, first, self._texts))
 
-    def _pieces(self, metrics: bytes) -> list[_Piece] | None:  # noqa: C901 - written out for speed
+    def _pieces(self, metrics: bytes) -> list[_Piece] | None:  # noqa: C901, PLR0912 - written out for speed
         """The fields of ``metrics``; None where the device's attributes are not those known."""
         pieces: list[_Piece] = []
         fixed_runs = at = 0
@@ -278,6 +279,8 @@ class Slimmer:
                     at += 1
                 else:
                     length, at = varint(metrics, at - 1)
+            if metrics[at] != _NAME_KEY:
+                return None
             number = metrics[at + 1]
             if number > LOW:
                 number = number & LOW | metrics[at + 2] << 7
