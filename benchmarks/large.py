@@ -9,7 +9,6 @@ process, three of each in turn, medians; memory is the peak of the process less 
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -32,7 +31,8 @@ path = pathlib.Path(sys.argv[1])
 start, used = time.perf_counter(), time.process_time()
 {work}
 seconds, cpu = time.perf_counter() - start, time.process_time() - used
-print(json.dumps([seconds, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+print(json.dumps([seconds, cpu, peak / 1024]))
 """
 ROOFCTL: Final = ("from roofctl.readers import read_file", "read_file(path)")
 PANDAS: Final = (
@@ -134,10 +134,10 @@ def report(folder: Path) -> None:
     whole = "subprocess.run([sys.executable, '-m', 'roofctl', 'report', '--top', '20', str(path)], check=True, "
     whole += "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)"
     found = in_turn({"read": (command, alone), "report": (command, whole)}, path)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    (whole_seconds, _, whole_peak), (alone_seconds, _, alone_peak) = found["report"], found["read"]
     print(
-        f"report --top 20, 1,000,000 launches, {size / 1e6:.0f} MB: {found['report'][0]:.2f} s; reading alone "
-        f"{found['read'][0]:.2f} s; factor {found['report'][0] / found['read'][0]:.2f}; peak {peak:.0f} MB"
+        f"report --top 20, 1,000,000 launches, {size / 1e6:.0f} MB: {whole_seconds:.2f} s, {whole_peak:.0f} MB; "
+        f"reading alone {alone_seconds:.2f} s, {alone_peak:.0f} MB; factor {whole_seconds / alone_seconds:.2f}"
     )
 
 
