@@ -74,9 +74,8 @@ class Rows:
 
     def texts(self, name: str, places: Any) -> list[str]:
         """Texts of a column in some rows, without blanks around them."""
-        codes, found = Rows({name: self._columns[name].take(pa.array(places))}, places).coded(name)
-        known = [text_of(cell).strip() for cell in found]
-        return [known[code] for code in codes.tolist()]
+        codes, found = Rows({name: self._columns[name].take(pa.array(places))}, places).stripped(name)
+        return [found[code] for code in codes.tolist()]
 
     def cells(self, names: Sequence[str], short: Container[str] = ()) -> Cells:
         """Some columns as cells; those in ``short`` as one cell where all are equal."""

@@ -121,6 +121,10 @@ def _one_ahead(blocks: Iterator[Block], work: Callable[[Block], _T]) -> Iterator
 
     What it does in long steps needs no interpreter; short steps of several threads would wait for each other.
     """
+    first = next(blocks, None)
+    if first is None:  # as of most files: no thread is worth its start
+        return
+    blocks = itertools.chain((first,), blocks)
 
     def step() -> list[_T]:
         return [work(block) for block in itertools.islice(blocks, 1)]

@@ -65,7 +65,7 @@ def _shared(one: bytes, two: bytes) -> int:
     return next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
-def _items(data: Block, places: Any, width: int) -> Any:
+def _words_at(data: Block, places: Any, width: int) -> Any:
     if not len(places):
         return np.zeros((0, width // _WORD), np.uint64)
     items = np.ndarray((len(data) - width + 1,), f"V{width}", buffer=data, strides=(1,))
@@ -105,7 +105,7 @@ class Lines:
             for some in _slices(0, len(left), _ROWS_AT_ONCE):
                 rows = self.firsts[left[some]]
                 one, two = (self._items(self.starts[each], width) for each in (rows, rows + 1))
-                result[left[some]] = _alike(one != two)
+                result[left[some]] = _count_alike(one != two)
             left = left[result[left] == width // _WORD]
             width *= 2
         return result
@@ -122,7 +122,7 @@ class Lines:
             for some in _slices(begin, end, _ROWS_AT_ONCE):
                 rows = order[max(begin, some.start - 1) : some.stop]
                 words = self._items(self.starts[rows], steps * _STEP * _WORD)
-                result[rows[1:]] = _alike(words[1:] != words[:-1])
+                result[rows[1:]] = _count_alike(words[1:] != words[:-1])
         result[self.firsts] = 0
         return result
 
@@ -130,13 +130,13 @@ class Lines:
         """``width`` bytes from each of ``places`` on, as rows of words; zeros behind the end of the block."""
         late = np.flatnonzero(places > len(self.at) - width)
         if not len(late):
-            return _items(self.block, places, width)
+            return _words_at(self.block, places, width)
         result = np.empty((len(places), width), np.uint8)
         early = np.flatnonzero(places <= len(self.at) - width)
-        result[early] = _items(self.block, places[early], width).view(np.uint8)
+        result[early] = _words_at(self.block, places[early], width).view(np.uint8)
         begin, end = int(places[late].min()), int(places[late].max()) + width
         rest = bytes(self.block[begin:]).ljust(end - begin, b"\0")
-        result[late] = _items(rest, places[late] - begin, width).view(np.uint8)
+        result[late] = _words_at(rest, places[late] - begin, width).view(np.uint8)
         return result.view(np.uint64)
 
     def of_run(self, run: int) -> list[bytes]:
@@ -189,14 +189,10 @@ class Lines:
         shape = slice(int(row[begin]), int(row[begin]) + height)
         for some in _slices(begin, end, max(1, _ROWS_AT_ONCE // height) * height):
             words = self._items(cuts[some], width * _WORD).reshape(-1, height, width)
-            words &= shapes.mask[shape]
-            if not bool((words == shapes.words[shape]).all()):
-                raise Unknown
+            _check_same(words, shapes.mask[shape], shapes.words[shape])
         for some in (*_slices(0, begin, _ROWS_AT_ONCE), *_slices(end, len(cuts), _ROWS_AT_ONCE)):
             words = self._items(cuts[some], width * _WORD)
-            words &= shapes.mask[row[some]]
-            if not bool((words == shapes.words[row[some]]).all()):
-                raise Unknown
+            _check_same(words, shapes.mask[row[some]], shapes.words[row[some]])
 
     def ids(self) -> tuple[Any, Any]:
         """The ID that each run begins with, a whole number, and where its cell ends."""
@@ -224,7 +220,14 @@ class Lines:
         return launch_of, list(codes)
 
 
-def _alike(other: Any) -> Any:
+def _check_same(words: Any, mask: Any, expected: Any) -> None:
+    """Raise Unknown unless words are those expected, as far as ``mask`` says; changes ``words``."""
+    words &= mask
+    if not bool((words == expected).all()):
+        raise Unknown
+
+
+def _count_alike(other: Any) -> Any:
     """How many words are alike at the beginning of each row, given which are others."""
     alike = other.argmax(axis=1)
     alike[(alike == 0) & ~other[:, 0]] = other.shape[1]

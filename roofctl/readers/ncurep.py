@@ -26,9 +26,9 @@ from roofctl.errors import InputError, ToolError, ToolNotFound, ToolTimeout
 from roofctl.names import without_casts
 from roofctl.profilers import process, tools
 from roofctl.quantities import catalogue
+from roofctl.readers import streams
 from roofctl.readers.launches import LARGEST, Cell, Converter, make_frame, shape
 from roofctl.readers.numbers import Number, to_base
-from roofctl.readers.streams import watcher
 from roofctl.reportfile import container
 from roofctl.reportfile.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
 from roofctl.reportfile.container import Index, NotWhole, Stored
@@ -58,12 +58,7 @@ class _NotLoading(InputError):  # noqa: N818 - reads as what happened
 
 def is_meant(path: Path) -> bool:
     """Whether a path is a report, or a file that claims to be one by its name and is no text."""
-    try:
-        if not path.is_file():
-            return False
-    except OSError:
-        return False  # the reader of texts says why it cannot be read
-    return container.is_report(path) or (path.suffix == ".ncu-rep" and not _is_text(path))
+    return streams.is_file(path) and (container.is_report(path) or (path.suffix == ".ncu-rep" and not _is_text(path)))
 
 
 def _is_text(path: Path) -> bool:
@@ -131,7 +126,7 @@ def _ask(path: Path, index: Index, results: Sequence[Stored]) -> list[Answer]:
         plans = [_plan(path, index, share, Path(folder) / f"{number}.json") for number, share in enumerate(shares)]
         seconds = _SECONDS + size / _BYTES_PER_SECOND
         answers = [pool.submit(_answer, path, index, plan, seconds) for plan in plans]
-        if tell := watcher():
+        if tell := streams.watcher():
             while wait(answers, timeout=_LOOK_SECONDS).not_done:
                 done = sum(_counter(plan).stat().st_size for plan in plans)
                 tell(path, size * done // len(results), size)

@@ -19,12 +19,7 @@ _SUFFIX: Final = ".ncu-rep"
 
 def is_report(path: Path) -> bool:
     """Whether a file is packed and is a report, unpacked. Raises InputError as ``streams.head`` does."""
-    try:
-        if not path.is_file():
-            return False
-    except OSError:
-        return False  # the reader of texts says why it cannot be read
-    return streams.is_packed(path) and streams.head(path).startswith(MAGIC)
+    return streams.is_file(path) and streams.is_packed(path) and streams.head(path).startswith(MAGIC)
 
 
 def read_report(path: Path, read: Callable[[Path], list[Part]]) -> list[Part]:

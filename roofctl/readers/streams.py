@@ -155,7 +155,7 @@ def _unpacked(path: Path, size: Callable[[], int], fruitless: Callable[[], bool]
         total = os.fstat(file.fileno()).st_size
         magic = file.read(len(_ZSTD))
         file.seek(0)
-        packed = magic.startswith(_GZIP) or magic == _ZSTD
+        packed = magic.startswith(MAGICS)
         content = _unpacker(file, magic) if packed else file
         tell = _watcher.get()
         produced = 0
@@ -210,6 +210,14 @@ def open_file(path: Path) -> BufferedReader:
         raise InputError(f"{path}: no such file", hint="check the path") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", hint="check its permissions") from error
+
+
+def is_file(path: Path) -> bool:
+    """Whether a path is a file; of what the system says nothing of, the one that opens it says why."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def head(path: Path) -> bytes:
