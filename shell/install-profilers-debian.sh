@@ -10,9 +10,9 @@ PACKAGES=(nsight-compute nvidia-profiler)
 SOURCES=/etc/apt/sources.list.d/roofctl-non-free.sources
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# The mirror that this machine uses already, in either form of apt's source files.
+# The mirror that this machine uses already, in either form of apt's source files; a machine may have only one of them.
 mirror() {
-    cat /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null |
+    { cat /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null || true; } |
         awk '/^URIs:/ { print $2; exit } /^deb / { for (i = 2; i <= NF; i++) if ($i ~ /:\/\//) { print $i; exit } }'
 }
 
