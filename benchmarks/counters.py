@@ -16,12 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from roofctl.cuda.toolchain import Toolchain, arch_of
 from roofctl.microbench import caches, memory
 from roofctl.microbench.bench import Bench, Variant
 from roofctl.microbench.device import Launch
 from roofctl.microbench.pycuda_device import open_device
 from roofctl.microbench.table import MIXES
-from roofctl.microbench.toolchain import Toolchain, arch_of
 
 METRICS = (
     "gpu__time_duration.sum",

@@ -34,7 +34,7 @@ seconds, cpu = time.perf_counter() - start, time.process_time() - used
 peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 print(json.dumps([seconds, cpu, peak / 1024]))
 """
-ROOFCTL: Final = ("from roofctl.readers import read_file", "read_file(path)")
+ROOFCTL: Final = ("from roofctl.readers.read import read_file", "read_file(path)")
 PANDAS: Final = (
     "import warnings, pandas\nwarnings.simplefilter('ignore')",
     "frame = pandas.read_csv(path)",
@@ -49,7 +49,7 @@ PYARROW: Final = (
 import csv, pandas, pyarrow
 from pyarrow import csv as arrow
 from roofctl.quantities import catalogue
-from roofctl.readers.launches import NCU_IDENTITY
+from roofctl.readers.convert import NCU_IDENTITY
 wanted = [name for name in next(csv.reader(path.open())) if name in catalogue().counters() or name in NCU_IDENTITY]
 types = dict.fromkeys(wanted, pyarrow.binary())
 how = arrow.ConvertOptions(include_columns=wanted, column_types=types, check_utf8=False)
@@ -129,7 +129,7 @@ def report(folder: Path) -> None:
     path = folder / "million.csv"
     size = write(path, Pages(NARROW).raw(1_000_000))
     command = "import subprocess, sys\n"
-    alone = "subprocess.run([sys.executable, '-c', 'import pathlib, sys; from roofctl.readers import read_file; "
+    alone = "subprocess.run([sys.executable, '-c', 'import pathlib, sys; from roofctl.readers.read import read_file; "
     alone += "read_file(pathlib.Path(sys.argv[1]))', str(path)], check=True)"
     whole = "subprocess.run([sys.executable, '-m', 'roofctl', 'report', '--top', '20', str(path)], check=True, "
     whole += "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)"

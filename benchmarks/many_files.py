@@ -20,7 +20,8 @@ TABLE = Path(__file__).parent.parent / "tests" / "data" / "captures-h200" / "rep
 READ = """
 import sys, time
 from pathlib import Path
-from roofctl import inputs, parallel
+from roofctl.study import load as inputs
+from roofctl.core import parallel
 parallel.processors = inputs.processors = lambda: int(sys.argv[2])
 inputs._WORTH_SECONDS = 0
 sources = inputs.locate([Path(sys.argv[1])])

@@ -14,9 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from roofctl.reportfile import container
-from roofctl.reportfile.child import IDENTITY
-from roofctl.reportfile.container import small_report
+from roofctl.readers.ncurep import container
+from roofctl.readers.ncurep.child import IDENTITY
+from roofctl.readers.ncurep.container import small_report
 
 REPORT = Path(__file__).parent.parent / "tests" / "data" / "captures-h200" / "report" / "report.ncu-rep"
 BLOCK = 1000
@@ -24,7 +24,7 @@ BLOCK = 1000
 OURS = """
 from pathlib import Path
 from roofctl.quantities import catalogue
-from roofctl.readers import read_file
+from roofctl.readers.read import read_file
 catalogue()
 began = time.perf_counter()
 (part,) = read_file(Path(sys.argv[1]))

@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from roofctl.errors import RoofctlError
+from roofctl.core.errors import RoofctlError
+from roofctl.cuda.toolchain import Toolchain, arch_of
 from roofctl.microbench import arithmetic, caches, memory, tensor
 from roofctl.microbench.bench import Bench, Variant, describe, scale_to
 from roofctl.microbench.calibrate import sources_for
 from roofctl.microbench.levels import LEVELS
 from roofctl.microbench.pycuda_device import open_device
 from roofctl.microbench.table import MIXES, POLICIES, TENSOR_TYPES
-from roofctl.microbench.toolchain import Toolchain, arch_of
 
 GIB = 1 << 30
 

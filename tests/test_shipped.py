@@ -17,9 +17,9 @@ import yaml
 
 from roofctl import __version__
 from roofctl.cli.main import cli
+from roofctl.core.resources import demo_capture, shipped
 from roofctl.gpus import load_profile
 from roofctl.gpus.store import profile_files
-from roofctl.resources import demo_capture, shipped
 
 ROOT = Path(__file__).parent.parent
 PROFILES = profile_files(ROOT / "profiles")
@@ -165,7 +165,7 @@ def test_an_installed_wheel_works_outside_the_repository(dist: Path, tmp_path: P
     where = run(
         sys.executable,
         "-c",
-        "import roofctl.resources as r; print(r.__file__); print(r.shipped('profiles')); print(r.shipped('kernels'))",
+        "import roofctl.core.resources as r; print(r.__file__); print(r.shipped('profiles')); print(r.shipped('kernels'))",
     )
     assert all(line.startswith(str(site)) for line in where.splitlines())
     example = ROOT / "tests" / "data" / "ncu-2025.3-h200" / "known_counts-all-logfile.csv"

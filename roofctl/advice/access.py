@@ -6,7 +6,7 @@ from typing import Final
 
 from roofctl.advice.finding import Facts, Finding
 from roofctl.advice.thresholds import Thresholds
-from roofctl.units import SECTOR_BYTES, WAVEFRONT_BYTES, percent
+from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES, percent
 
 _REMEDY: Final = "let consecutive threads {} consecutive addresses"
 _VERBS: Final = {"load": "read", "store": "write"}

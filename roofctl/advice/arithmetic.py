@@ -7,7 +7,7 @@ from typing import Final
 from roofctl.advice.bounds import label
 from roofctl.advice.finding import FP_TYPES, Facts, Finding
 from roofctl.advice.thresholds import Thresholds
-from roofctl.units import SECTOR_BYTES, WAVEFRONT_BYTES, percent
+from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES, percent
 
 _OPERATIONS_OF_FMA: Final = {"fp64": 2, "fp32": 2, "fp16": 4}
 

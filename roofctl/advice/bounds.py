@@ -6,7 +6,7 @@ from typing import Final
 
 from roofctl.advice.finding import FP_TYPES, Facts, Finding
 from roofctl.advice.thresholds import Thresholds
-from roofctl.units import percent
+from roofctl.core.units import percent
 
 LABELS: Final = {"l1": "L1", "l2": "L2", "hbm": "HBM"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roofctl.advice.finding import Facts, Finding
 from roofctl.advice.thresholds import Thresholds
-from roofctl.units import WARP_THREADS, percent
+from roofctl.core.units import WARP_THREADS, percent
 
 
 def divergence(facts: Facts, limits: Thresholds) -> Finding | None:

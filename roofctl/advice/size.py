@@ -8,7 +8,7 @@ from typing import Final
 from roofctl.advice.bounds import near_roof
 from roofctl.advice.finding import Facts, Finding
 from roofctl.advice.thresholds import Thresholds
-from roofctl.units import duration, percent
+from roofctl.core.units import duration, percent
 
 
 def launch(facts: Facts, limits: Thresholds) -> Finding | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 
 _FILE: Final = "thresholds.yaml"
 _SCHEMA: Final = 1

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofctl.cli.common import TALK, say, talk_options, terminal_width, use_color
-from roofctl.errors import RoofctlError
-from roofctl.units import prefixed, rate
+from roofctl.core.errors import RoofctlError
+from roofctl.core.units import prefixed, rate
 
 if TYPE_CHECKING:
     from roofctl.gpus import Measured
@@ -144,7 +144,7 @@ def _progress() -> Iterator[Any]:
     if TALK.quiet or not sys.stderr.isatty() or TALK.verbose:
         yield _Plain()
         return
-    from roofctl.plots.live import LiveTable
+    from roofctl.output.live import LiveTable
 
     with LiveTable(_COLUMNS, color=use_color(sys.stderr)) as table:
         yield _Live(table)
@@ -204,7 +204,7 @@ def _finish(opened: Session, *, as_json: bool, no_write: bool, picture: str | No
 
 def _show(opened: Session, *, as_json: bool) -> None:
     """The table on stdout (on stderr beside JSON), the lines for HBM, every mix and every note."""
-    from roofctl.plots.terminal import table
+    from roofctl.output.terminal import table
 
     rows = [row for outcome in opened.run.outcomes if (row := _row(outcome))]
     text = table(_COLUMNS, rows, width=terminal_width(), color=use_color(sys.stdout) and not as_json)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from roofctl.names import visible
+from roofctl.core.kernel_names import visible
 
 if TYPE_CHECKING:
-    from roofctl.counts import Note
-    from roofctl.errors import RoofctlError
-    from roofctl.study import Request, Study
+    from roofctl.core.errors import RoofctlError
+    from roofctl.launches.evaluate import Note
+    from roofctl.study.study import Request, Study
 
 # Spelled out: importing them from their room would load what --help must not.
 PRECISIONS = ("fp64", "fp32", "fp16", "fp64_tc", "tf32_tc", "bf16_tc", "fp16_tc", "fp8_tc", "int8_tc")
@@ -166,7 +166,7 @@ def check_read(answer: Study) -> None:
 
 def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlError:
     """The error for inputs that were left out of what is ``done``."""
-    from roofctl.errors import PartlyRead
+    from roofctl.core.errors import PartlyRead
 
     return PartlyRead(
         f"{len(unread):,} of {of:,} inputs could not be read; what is {done} is without them", hint=unread[0].hint
@@ -175,8 +175,8 @@ def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlEr
 
 def request_of(options: dict[str, Any]) -> Request:
     """The study request that ``input_options`` describe."""
-    from roofctl.analysis import Selection
-    from roofctl.study import Request
+    from roofctl.roofline.analyse import Selection
+    from roofctl.study.study import Request
 
     precisions = tuple(dict.fromkeys(options["precisions"]))
     if precisions and options["model"] != "flop":
@@ -223,7 +223,7 @@ def reading() -> Iterator[Callable[[int, int], None]]:
 
     Gives what is to be called with the number of inputs read and their number; of a single one the bar shows bytes.
     """
-    from roofctl.plots.progress import Reading
+    from roofctl.output.progress import Reading
     from roofctl.readers.streams import watched
 
     bar = Reading(sys.stderr, color=use_color(sys.stderr), silent=TALK.quiet)
@@ -238,7 +238,7 @@ def answer_of(request: Request) -> Study:
     """The answer to ``request``, with a progress bar where it takes a while."""
     from dataclasses import replace
 
-    from roofctl.study import study
+    from roofctl.study.study import study
 
     with reading() as watch:
         return study(replace(request, watch=watch))

@@ -27,9 +27,9 @@ def demo(output: Path) -> None:
     """
     from roofctl.cli.plot import draw
     from roofctl.cli.report import print_table
-    from roofctl.errors import InputError
-    from roofctl.resources import demo_capture
-    from roofctl.study import Request, study
+    from roofctl.core.errors import InputError
+    from roofctl.core.resources import demo_capture
+    from roofctl.study.study import Request, study
 
     if not output.is_dir():
         raise InputError(f"the folder {output} does not exist", hint="create it, or choose another with -o")

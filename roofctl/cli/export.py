@@ -36,8 +36,8 @@ def export(inputs: tuple[Path, ...], folder: Path, force: bool, mark: Any) -> No
       roofctl export roofctl-captures --parquet launches
       roofctl export 'ranks/*.csv' --parquet launches --force
     """
-    from roofctl import export as exports
-    from roofctl import inputs as sources_of
+    from roofctl.output import parquet as exports
+    from roofctl.study import load as sources_of
 
     sources = sources_of.locate(inputs)
     with reading() as watch:

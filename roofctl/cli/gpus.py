@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofctl.cli.common import say, talk_options, terminal_width, use_color
-from roofctl.errors import InputError, RoofctlError
-from roofctl.units import duration, gtxn, prefixed, rate, significant
+from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.units import duration, gtxn, prefixed, rate, significant
 
 if TYPE_CHECKING:
     from roofctl.gpus import Found
@@ -286,6 +286,6 @@ def _print_json(data: Any) -> None:
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print columns without boxes; a pipe gets whole lines."""
-    from roofctl.plots.terminal import table
+    from roofctl.output.terminal import table
 
     click.echo(table(columns, rows, width=terminal_width(), color=use_color(sys.stdout)))

@@ -28,8 +28,8 @@ from roofctl.cli.profile import profile
 from roofctl.cli.quantities import quantities
 from roofctl.cli.report import report
 from roofctl.cli.verify import verify
-from roofctl.errors import RoofctlError
-from roofctl.names import visible
+from roofctl.core.errors import RoofctlError
+from roofctl.core.kernel_names import visible
 
 _INTERRUPTED = 130
 

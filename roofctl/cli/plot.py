@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roofctl.plots.style import PlotOptions
-    from roofctl.roofline import KernelPoints, Roofline
-    from roofctl.study import Study
+    from roofctl.roofline.model import KernelPoints, Roofline
+    from roofctl.study.study import Study
 
 
 def _spaces(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -107,9 +107,9 @@ def plot(mode: str | None, output: Path | None, force: bool, **options: Any) -> 
 
 
 def _draw_walls(answer: Study, options: dict[str, Any], target: Path) -> None:
-    from roofctl.analysis.walls import wall_points
     from roofctl.plots import figure
     from roofctl.plots.walls import walls
+    from roofctl.roofline.walls import wall_points
 
     kernels, notes = wall_points(answer.analysis.facts, options["walls"])
     say_notes([*answer.general, *notes])
@@ -120,7 +120,7 @@ def _draw_walls(answer: Study, options: dict[str, Any], target: Path) -> None:
 
 def checked_target(path: Path, *, force: bool) -> Path:
     """``path``, refused before any work when it cannot be written there or would replace a file unasked."""
-    from roofctl.errors import InputError
+    from roofctl.core.errors import InputError
     from roofctl.plots.figure import check_suffix
 
     check_suffix(path)
@@ -167,7 +167,7 @@ def _time_picture(answer: Study, options: dict[str, Any]) -> Any:
     from dataclasses import replace
 
     from roofctl.plots.timing import time
-    from roofctl.study import timings_of
+    from roofctl.study.study import timings_of
 
     timings, notes = timings_of(answer)
     say_notes(notes)
@@ -197,8 +197,8 @@ def _rooflines(answer: Study, kernels: Sequence[KernelPoints], options: dict[str
 
 def _check_drawable(kernels: Sequence[KernelPoints], levels: Sequence[str]) -> None:
     """Raise InputError when the picture would hold no point: an empty plot helps nobody."""
-    from roofctl.errors import InputError
-    from roofctl.roofline import ISSUE
+    from roofctl.core.errors import InputError
+    from roofctl.roofline.model import ISSUE
 
     if any(kernel.point(level) for kernel in kernels for level in levels):
         return
@@ -240,8 +240,8 @@ def _restyle(base: PlotOptions, attribute: str, entry: str, kernels: Sequence[Ke
     """
     from dataclasses import replace
 
-    from roofctl.errors import InputError
-    from roofctl.names import base_name
+    from roofctl.core.errors import InputError
+    from roofctl.core.kernel_names import base_name
     from roofctl.plots.style import KernelStyle, check_kernel_style
 
     splits = [
@@ -271,7 +271,7 @@ def subtitle(answer: Study) -> str:
 
 def clock_words(answer: Study) -> list[str]:
     """The SM clock of the ceilings, and the one of the capture where it is another."""
-    from roofctl.units import prefixed
+    from roofctl.core.units import prefixed
 
     clock, captured = answer.clock or answer.rooflines[0].peak.clock, answer.clocks.captured
     words = [f"SM {prefixed(clock.hz, 'Hz')} {clock.origin}"] if clock else []

@@ -16,7 +16,7 @@ from roofctl.cli.common import TALK, say, say_notes, talk_options, use_color
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roofctl.plots.progress import StatusLine
+    from roofctl.output.progress import StatusLine
     from roofctl.profilers import Plan, Profiled, ProfileRequest, Progress
 
 
@@ -114,8 +114,8 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
 
 
 def _load_report() -> None:
-    import roofctl.plots.terminal
-    import roofctl.study  # noqa: F401
+    import roofctl.output.terminal
+    import roofctl.study.study  # noqa: F401
 
 
 def _request(argv: tuple[str, ...], options: dict[str, Any]) -> ProfileRequest:
@@ -146,7 +146,7 @@ def _print_commands(planned: Plan) -> None:
 
 
 def _status_line() -> StatusLine:
-    from roofctl.plots.progress import StatusLine
+    from roofctl.output.progress import StatusLine
 
     return StatusLine(sys.stderr, color=use_color(sys.stderr), silent=TALK.quiet)
 
@@ -174,7 +174,7 @@ def describe(progress: Progress) -> str:
 def _report(capture: Profiled) -> None:
     """The table of ``roofctl report``, with its notes."""
     from roofctl.cli.report import print_table
-    from roofctl.study import Request, study
+    from roofctl.study.study import Request, study
 
     answer = study(Request(inputs=(capture.folder,)))
     print_table(answer)

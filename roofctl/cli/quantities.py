@@ -39,7 +39,7 @@ def quantities(chip: str, profiler: str, chosen: tuple[str, ...], form: str, scr
       roofctl quantities --chip v100 --profiler nvprof
       roofctl quantities --script ncu > profile_ncu.sh
     """
-    from roofctl.plots.terminal import table
+    from roofctl.output.terminal import table
     from roofctl.profilers import ncu, nvprof
     from roofctl.profilers.counters import check_sets
     from roofctl.quantities import catalogue
@@ -69,7 +69,7 @@ def quantities(chip: str, profiler: str, chosen: tuple[str, ...], form: str, scr
 
 def _chip_name(name: str) -> str:
     """A chip's name, also when a GPU profile is named instead."""
-    from roofctl.errors import InputError
+    from roofctl.core.errors import InputError
     from roofctl.gpus import find_profile
     from roofctl.quantities import catalogue
 

@@ -58,7 +58,7 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
       roofctl report capture.csv --top 20 --format json > report.json
       roofctl report capture.csv --times --model flop
     """
-    from roofctl import report as reports
+    from roofctl.output import report as reports
 
     if times:
         check_time_options(options)
@@ -89,11 +89,11 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
 
 def _print_times(answer: Any, form: str, *, names: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
-    from roofctl import report as reports
-    from roofctl import timetable
-    from roofctl.plots.terminal import table
-    from roofctl.study import timings_of
-    from roofctl.timing import sums
+    from roofctl.output import report as reports
+    from roofctl.output import timetable
+    from roofctl.output.terminal import table
+    from roofctl.roofline.time_based import sums
+    from roofctl.study.study import timings_of
 
     timings, notes = timings_of(answer)
     if form == "json":
@@ -113,29 +113,29 @@ def _print_times(answer: Any, form: str, *, names: bool) -> None:
 
 def _json(document: dict[str, Any]) -> None:
     """JSON on stdout; characters that steer a terminal in JSON's own escapes."""
-    from roofctl.names import json_safe
+    from roofctl.core.kernel_names import json_safe
 
     click.echo(json_safe(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def _csv(text: str) -> None:
     """CSV on stdout. It has no escapes: a file gets names as they are (click would strip them), a terminal does not."""
-    from roofctl.names import visible
+    from roofctl.core.kernel_names import visible
 
     click.echo(visible(text, keep="\n") if sys.stdout.isatty() else text, nl=False, color=True)
 
 
 def _text(text: str) -> None:
     """Text for people on stdout, without characters that steer a terminal."""
-    from roofctl.names import visible
+    from roofctl.core.kernel_names import visible
 
     click.echo(visible(text, keep="\n"), nl=False)
 
 
 def print_table(answer: Any) -> None:
     """The kernel table on stdout, and on stderr which ceilings it judges by."""
-    from roofctl import report as reports
-    from roofctl.plots.terminal import table
+    from roofctl.output import report as reports
+    from roofctl.output.terminal import table
 
     headings, rows = reports.table(answer.analysis)
     click.echo(table(headings, rows, width=terminal_width(), color=use_color(sys.stdout)))

@@ -63,7 +63,7 @@ def verify(sources: tuple[Path, ...], form: str, **options: Any) -> None:
 
 def show(verdict: Verdict, names: list[str], form: str) -> None:
     """The verdict on stdout, what else is worth saying on stderr."""
-    from roofctl.plots.terminal import table
+    from roofctl.output.terminal import table
     from roofctl.verify.document import HEADINGS, cells, document, summary
 
     if form == "json":
@@ -82,7 +82,7 @@ def show(verdict: Verdict, names: list[str], form: str) -> None:
 
 def conclude(verdict: Verdict, *, complete: bool) -> None:
     """Raise VerificationError for counts that are off and, in a ``complete`` run, for kernels that are absent."""
-    from roofctl.errors import VerificationError
+    from roofctl.core.errors import VerificationError
     from roofctl.verify.document import complaint
 
     if verdict.off:

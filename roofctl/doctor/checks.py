@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from roofctl.core.profiler_text import PERMISSION_HINT
 from roofctl.doctor.choice import profiler_checks
 from roofctl.doctor.facts import Facts, Folder, LockFile, Package, Permission, Program
 from roofctl.doctor.gpus import driver_checks, gpu_checks
 from roofctl.doctor.outcome import Check, fail, ok, warn
-from roofctl.messages import PERMISSION_HINT
 
 _WSL_REMEDY: Final = "in Windows: NVIDIA Control Panel, Developer, Manage GPU Performance Counters, allow all users"
 _CUDA_PATH: Final = "it comes with the CUDA toolkit (often /usr/local/cuda/bin)"

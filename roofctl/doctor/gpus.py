@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from roofctl.core.units import prefixed
 from roofctl.doctor.facts import CudaDriver, Devices, Facts, Gpu
 from roofctl.doctor.outcome import Check, fail, ok, warn
-from roofctl.units import prefixed
 
 _NO_DRIVER_FIX: Final = (
     "profile on a machine with an NVIDIA GPU and its driver; a container needs docker --gpus all or apptainer --nv"

@@ -14,12 +14,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+from roofctl.core import process
+from roofctl.core.errors import ToolError
 from roofctl.doctor import facts as f
 from roofctl.doctor.places import folders, locks, services
-from roofctl.errors import ToolError
 from roofctl.gpus import match_device
 from roofctl.profilers import ncu as profiler
-from roofctl.profilers import process, smi, tools
+from roofctl.profilers import smi, tools
 from roofctl.quantities.catalogue import PROFILERS
 
 _ANSWER_SECONDS: Final = 20.0

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from roofctl.core.errors import CounterAccessError, DeviceError, RoofctlError, ToolError
 from roofctl.doctor.checks import predicted
 from roofctl.doctor.facts import Facts
 from roofctl.doctor.gpus import clocks_locked
 from roofctl.doctor.outcome import Check, exit_code
-from roofctl.errors import CounterAccessError, DeviceError, RoofctlError, ToolError
 
 _SCHEMA = 1
 

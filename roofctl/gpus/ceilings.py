@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
-from roofctl.roofline import LEVEL_LABELS, LEVELS, Bandwidth, Clock, Peak, Roofline
+from roofctl.roofline.model import LEVEL_LABELS, LEVELS, Bandwidth, Clock, Peak, Roofline
 
 L2_CLOCK_UNKNOWN: Final = "at the SM boost clock; the L2 clock is not known"
 

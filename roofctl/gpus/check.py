@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 from roofctl.gpus.explain import dotted, explain, seen
 from roofctl.gpus.schema import SCHEMA_VERSION, GpuProfile, Measured
 from roofctl.gpus.yamlfile import Document, KeyPath, read_document

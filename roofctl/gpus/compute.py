@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from roofctl.gpus.schema import GpuProfile, Measured, MeasuredCeiling, Precision
-from roofctl.roofline import BOOST, WORK_LABELS, Clock, Peak, Roofline
+from roofctl.roofline.model import BOOST, WORK_LABELS, Clock, Peak, Roofline
 
 PRECISIONS: Final[tuple[Precision, ...]] = (
     *("fp64", "fp32", "fp16"),

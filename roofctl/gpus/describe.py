@@ -8,7 +8,7 @@ from typing import Any
 from roofctl.gpus.ceilings import measured_roofline, theoretical_roofline
 from roofctl.gpus.schema import PRECISIONS, Fact, GpuProfile, Measured
 from roofctl.gpus.store import Found
-from roofctl.roofline import Bandwidth, Clock, Roofline
+from roofctl.roofline.model import Bandwidth, Clock, Roofline
 
 
 def summary(found: Found) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from typing import Final, Literal
 
 import platformdirs
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
+from roofctl.core.resources import shipped
 from roofctl.gpus.check import MEASURED_SUFFIX, is_measured, load_measured, load_profile
 from roofctl.gpus.schema import NAME_PATTERN, GpuProfile, Measured
-from roofctl.resources import shipped
 
 Layer = Literal["path", "./profiles", "user", "packaged"]
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, Protocol
 
-from roofctl.microbench import reference, sass
+from roofctl.cuda import sass
+from roofctl.microbench import reference
 from roofctl.microbench.bench import Bench, Round, Variant, check_numbers
 from roofctl.microbench.device import Launch
 from roofctl.microbench.table import CHAINS, FP_STEPS, Kernel

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol
 
-from roofctl.errors import DeviceError, VerificationError
+from roofctl.core.errors import DeviceError, VerificationError
+from roofctl.cuda.toolchain import Toolchain
 from roofctl.microbench import reference, stats
 from roofctl.microbench.device import Device, Job, Launch, Timing
 from roofctl.microbench.table import HELPERS, KERNELS, Kernel
-from roofctl.microbench.toolchain import Toolchain
 
 _MOST_DIFFERENCES: Final = 10
 _PROBE_NS: Final = 200_000

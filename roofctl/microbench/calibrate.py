@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from roofctl.errors import DeviceError, RoofctlError
+from roofctl.core.errors import DeviceError, RoofctlError
+from roofctl.cuda.toolchain import Toolchain, arch_of, checked_arch
 from roofctl.microbench import bench as benches
 from roofctl.microbench import identify, results
 from roofctl.microbench.bench import Bench
 from roofctl.microbench.device import Device
 from roofctl.microbench.levels import LEVELS, Outcome, run_level
 from roofctl.microbench.table import KERNELS, SOURCES, builds_for
-from roofctl.microbench.toolchain import Toolchain, arch_of, checked_arch
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, Final
 
-from roofctl.errors import DeviceError
+from roofctl.core.errors import DeviceError
 
 _LIBRARY: Final = "libcuda.so.1"
 _RELAXED: Final = 2

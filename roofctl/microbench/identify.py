@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roofctl.errors import DeviceError, InputError
+from roofctl.core.errors import DeviceError, InputError
 from roofctl.gpus import Found, GpuProfile, find_profile, match_device
 from roofctl.gpus.match import plain_name
 from roofctl.microbench.device import Device, DeviceFacts

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from roofctl.errors import DeviceError
+from roofctl.core.errors import DeviceError
 from roofctl.microbench import stats
 from roofctl.microbench.bench import FULL, Bench, Sampled
 from roofctl.microbench.device import Graph, Job, Launch, Timing

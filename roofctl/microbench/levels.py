@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from roofctl.errors import DeviceError
+from roofctl.core.errors import DeviceError
 from roofctl.gpus.schema import GpuProfile
 from roofctl.microbench import arithmetic, caches, launch, limits, memory, tensor
 from roofctl.microbench.bench import Bench, Manner, Probe, Sampled, Variant, describe, measure, scale_to

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from roofctl.errors import VerificationError
+from roofctl.core.errors import VerificationError
+from roofctl.core.units import prefixed
 from roofctl.gpus.schema import CeilingUnit, GpuProfile, Precision
-from roofctl.units import prefixed
 
 _LOW: Final = 0.6
 _HBM_SLACK: Final = 1.02

@@ -8,19 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
-from roofctl.errors import DeviceError
+from roofctl.core.errors import DeviceError
 from roofctl.microbench import reference
 from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Probe, Round, Variant, check_memory, check_sum
 from roofctl.microbench.device import Copy, Job, Launch
-from roofctl.microbench.table import (
-    BULK_STAGES,
-    BULK_TILE_BYTES,
-    MIXES,
-    POLICIES,
-    VECTORS,
-    WIDTHS,
-    Kernel,
-)
+from roofctl.microbench.table import BULK_STAGES, BULK_TILE_BYTES, MIXES, POLICIES, VECTORS, WIDTHS, Kernel
 
 BLOCKS: Final = (128, 256, 512, 1024)
 _GRANULE: Final = 1 << 22

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from roofctl.errors import DeviceError
+from roofctl.core.errors import DeviceError
 from roofctl.microbench.device import Copy, Device, DeviceFacts, Graph, Job, Launch, Process, Timing
 from roofctl.microbench.graphs import Graphs
 from roofctl.microbench.nvml import Nvml

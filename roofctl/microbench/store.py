@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from roofctl.errors import InputError, RoofctlError
-from roofctl.files import whole
+from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.files import whole
 from roofctl.gpus import Found, Measured, find_measured, load_measured
 from roofctl.gpus.check import MEASURED_SUFFIX
 from roofctl.gpus.store import user_profiles

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from matplotlib.axes import Axes
 
+from roofctl.core.units import prefixed
 from roofctl.plots import text
 from roofctl.plots.axes import to_data, to_points
 from roofctl.plots.crowd import MARKER, TEXT, Crowd, Spot, chain
 from roofctl.plots.scene import Scene
 from roofctl.plots.style import INK, level_look, level_name
-from roofctl.roofline import Peak, Roofline
-from roofctl.units import prefixed
+from roofctl.roofline.model import Peak, Roofline
 
 CEILING_SIZE: Final = 7.5
 

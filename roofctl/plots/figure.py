@@ -11,7 +11,7 @@ from typing import Final
 
 from matplotlib.figure import Figure
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 from roofctl.plots.axes import dress, empty_crowd, set_limits
 from roofctl.plots.ceilings import draw_ceilings, label_ceilings
 from roofctl.plots.crowd import Crowd
@@ -21,7 +21,7 @@ from roofctl.plots.points import Entry, add_markers, draw_hierarchical, draw_mul
 from roofctl.plots.scene import Scene, compose, footnotes, type_text
 from roofctl.plots.sheet import INCH, check_suffix, save, settings
 from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions, load_style
-from roofctl.roofline import KernelPoints, Roofline
+from roofctl.roofline.model import KernelPoints, Roofline
 
 __all__ = ["KernelStyle", "LevelStyle", "PlotOptions", "check_suffix", "hierarchical", "load_style", "multi", "save"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from roofctl.roofline import ISSUE, WORK_LABELS, Model, Peak
-from roofctl.units import gtxn, prefixed, significant
+from roofctl.core.units import gtxn, prefixed, significant
+from roofctl.roofline.model import ISSUE, WORK_LABELS, Model, Peak
 
 _TENSOR: Final = " tensor"
 

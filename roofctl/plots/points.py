@@ -16,7 +16,7 @@ from roofctl.plots.axes import to_data, to_points
 from roofctl.plots.crowd import MARKER, Crowd, Spot, Tag, box, place
 from roofctl.plots.scene import Scene, caveats, type_text
 from roofctl.plots.style import ALARM, FAINT, INK, KERNEL_COLORS, LevelLook, level_look
-from roofctl.roofline import WORK_LABELS, KernelPoints, Point
+from roofctl.roofline.model import WORK_LABELS, KernelPoints, Point
 
 LABEL_SIZE: Final = 8.0
 NUMBER_SIZE: Final = 7.0

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 from roofctl.plots.measure import MEASURES, Measure
 from roofctl.plots.style import PlotOptions, level_name
 from roofctl.plots.text import elide, listing, plain
-from roofctl.roofline import ISSUE, LEVELS, WORK_LABELS, Assessment, KernelPoints, Point, Roofline, assess
+from roofctl.roofline.model import ISSUE, LEVELS, WORK_LABELS, Assessment, KernelPoints, Point, Roofline, assess
 
 _NAME_ROOM: Final = 160.0
 _DRAWABLE: Final = "a logarithmic axis needs a positive number"

@@ -10,8 +10,8 @@ from typing import Any, Final
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from roofctl.errors import InputError
-from roofctl.files import whole
+from roofctl.core.errors import InputError
+from roofctl.core.files import whole
 from roofctl.plots import text
 from roofctl.plots.axes import LABEL_SIZE
 from roofctl.plots.style import FAINT, INK

@@ -12,8 +12,8 @@ import yaml
 from matplotlib.colors import is_color_like
 from matplotlib.lines import Line2D
 
-from roofctl.errors import InputError
-from roofctl.roofline import LEVEL_LABELS, LEVELS, KernelPoints
+from roofctl.core.errors import InputError
+from roofctl.roofline.model import LEVEL_LABELS, LEVELS, KernelPoints
 
 # Okabe and Ito's colours, told apart by every kind of colour vision; neighbours differ in lightness too.
 KERNEL_COLORS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 
 Points = Sequence[tuple[float, float]]
 

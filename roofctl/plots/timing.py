@@ -1,8 +1,9 @@
 """The time-based roofline as a figure: compute time against memory time, per launch.
 
 The idea is that of arXiv 2009.04598, of which only the abstract was at hand: what is drawn is our own reading
-(see ``roofctl.timing``). A kernel stands at its two bounds. From there a line at 45 degrees, both times longer by
-the same factor, leads to a hollow marker where the longer one is the measured time: its length is the headroom.
+(see ``roofctl.roofline.time_based``). A kernel stands at its two bounds. From there a line at 45 degrees, both
+times longer by the same factor, leads to a hollow marker where the longer one is the measured time: its length is
+the headroom.
 On the diagonal both bounds are equal: machine balance. In the grey corner both are shorter than a launch.
 """
 
@@ -17,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from roofctl.core.units import duration, prefixed
 from roofctl.plots.axes import dress, empty_crowd, to_data, to_points
 from roofctl.plots.ceilings import best_stretch, write_along
 from roofctl.plots.crowd import LINE, MARKER, TEXT, Crowd, Spot, box
@@ -28,9 +30,8 @@ from roofctl.plots.sheet import INCH, settings
 from roofctl.plots.style import ALARM, FAINT, INK, PlotOptions, level_look, level_name
 from roofctl.plots.text import plain, width
 from roofctl.plots.timing_view import Mark, View, set_limits, view_of
-from roofctl.roofline import ISSUE, Model, Roofline
-from roofctl.timing import COMPUTE, LAUNCH, MEASURED, Timing, sums
-from roofctl.units import duration, prefixed
+from roofctl.roofline.model import ISSUE, Model, Roofline
+from roofctl.roofline.time_based import COMPUTE, LAUNCH, MEASURED, Timing, sums
 
 _TITLE: Final = "Time-based roofline"
 _X_NAME: Final = "Memory time per launch (bytes / bandwidth, slowest level)"

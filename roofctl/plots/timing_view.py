@@ -9,13 +9,13 @@ from typing import Final
 
 from matplotlib.axes import Axes
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 from roofctl.plots.crowd import Spot
 from roofctl.plots.figure import MOST_COLORS
 from roofctl.plots.scene import Scene, compose
 from roofctl.plots.style import KERNEL_COLORS, PlotOptions, level_look, level_name
-from roofctl.roofline import KernelPoints, Roofline
-from roofctl.timing import COMPUTE, Timing
+from roofctl.roofline.model import KernelPoints, Roofline
+from roofctl.roofline.time_based import COMPUTE, Timing
 
 _PAD: Final = 0.4
 """Decades of room around what is drawn."""

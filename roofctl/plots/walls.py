@@ -17,7 +17,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
+from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES
 from roofctl.plots import text
 from roofctl.plots.axes import dress, empty_crowd, to_data, to_points
 from roofctl.plots.crowd import MARKER, TEXT, Crowd, Tag, box, chain, place
@@ -25,8 +26,7 @@ from roofctl.plots.legend import Row, Table, draw_table, lay_out_rows
 from roofctl.plots.points import NUMBER_SIZE, percent
 from roofctl.plots.sheet import DPI, INCH, NOTE_SIZE, settings, write, write_notes, write_title
 from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, PlotOptions
-from roofctl.roofline import GLOBAL_WALLS, SHARED_WALLS, Bandwidth, KernelPoints, Point, Roofline, Wall
-from roofctl.units import SECTOR_BYTES, WAVEFRONT_BYTES
+from roofctl.roofline.model import GLOBAL_WALLS, SHARED_WALLS, Bandwidth, KernelPoints, Point, Roofline, Wall
 
 _GIGA: Final = 1e9
 _LEFT, _RIGHT, _TOP, _BOTTOM, _GAP = 46.0, 12.0, 86.0, 40.0, 54.0

@@ -1,6 +1,6 @@
 """Run an application under NVIDIA's profilers and keep what they count."""
 
-from roofctl.captures import Capture
+from roofctl.captures.manifest import Capture
 from roofctl.profilers.capture import Plan, Profiled, plan, profile
 from roofctl.profilers.request import Command, ProfileRequest, Progress
 from roofctl.profilers.tools import Tool

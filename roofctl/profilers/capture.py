@@ -13,9 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from roofctl import __version__, captures
-from roofctl.captures import Capture, Draft, GpuFacts, Manifest
-from roofctl.errors import ApplicationFailed, InputError, Interrupted, NothingProfiled, RoofctlError, ToolTimeout
+from roofctl import __version__
+from roofctl.captures import manifest as captures
+from roofctl.captures.manifest import Capture, Draft, GpuFacts, Manifest
+from roofctl.core.errors import ApplicationFailed, InputError, Interrupted, NothingProfiled, RoofctlError, ToolTimeout
 from roofctl.profilers import ncu, nvprof
 from roofctl.profilers.choose import Choice, choose
 from roofctl.profilers.counters import Selected, check_sets

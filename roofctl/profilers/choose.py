@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from roofctl.errors import ToolError, ToolNotFound, UnfitTool
+from roofctl.core.errors import ToolError, ToolNotFound, UnfitTool
 from roofctl.profilers import ncu, nvprof
 from roofctl.profilers.gpu import Gpu
 from roofctl.profilers.request import ProfilerChoice

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 from roofctl.quantities import Catalogue, Quantity, Recipe, catalogue
 
 ALL_SETS: Final = "all"

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from roofctl import messages
-from roofctl.errors import (
+from roofctl.core import profiler_text as messages
+from roofctl.core.errors import (
     CounterAccessError,
     DeviceError,
     InputError,
@@ -24,12 +24,12 @@ from roofctl.errors import (
     ToolFailed,
     UnfitTool,
 )
+from roofctl.core.process import Streamed
 from roofctl.profilers.gpu import Gpu
 from roofctl.profilers.lock import LOCK_NAME, lock_path
 from roofctl.profilers.lock import owner as lock_owner
 from roofctl.profilers.log import LogFacts
 from roofctl.profilers.outcome import Job
-from roofctl.profilers.process import Streamed
 from roofctl.profilers.tools import Tool
 
 

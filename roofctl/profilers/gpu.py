@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from roofctl.errors import ToolNotFound, ToolTimeout
-from roofctl.profilers import process, smi
+from roofctl.core import process
+from roofctl.core.errors import ToolNotFound, ToolTimeout
+from roofctl.profilers import smi
 from roofctl.quantities import catalogue
 
 _FIELDS: Final = ("name", "compute_cap", "driver_version", "clocks.max.sm", "clocks.sm", "clocks.mem")

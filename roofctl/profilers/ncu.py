@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from roofctl.errors import InputError, NothingProfiled, RoofctlError, ToolFailed
-from roofctl.profilers import process, tools, verdict
+from roofctl.core import process
+from roofctl.core.errors import InputError, NothingProfiled, RoofctlError, ToolFailed
+from roofctl.profilers import tools, verdict
 from roofctl.profilers.counters import Selected, select
 from roofctl.profilers.exported import PASSES_COLUMN, Exported, inspect
 from roofctl.profilers.failures import Facts, bare

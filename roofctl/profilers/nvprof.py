@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from roofctl.errors import InputError
-from roofctl.profilers import process, tools, verdict
+from roofctl.core import process
+from roofctl.core.errors import InputError
+from roofctl.profilers import tools, verdict
 from roofctl.profilers.counters import Selected, select
 from roofctl.profilers.exported import inspect_nvprof
 from roofctl.profilers.failures import Facts

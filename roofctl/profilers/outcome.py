@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from roofctl.errors import ApplicationFailed, RoofctlError
+from roofctl.core.errors import ApplicationFailed, RoofctlError
+from roofctl.core.process import Stop
 from roofctl.profilers.counters import Selected
 from roofctl.profilers.gpu import Gpu
-from roofctl.profilers.process import Stop
 from roofctl.profilers.request import Command, ProfileRequest
 from roofctl.profilers.tools import Tool
 

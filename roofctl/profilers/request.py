@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from roofctl import captures
+from roofctl.captures import manifest as captures
 
 ProfilerChoice = Literal["auto", "ncu", "nvprof"]
 Replay = Literal["kernel", "application", "range", "app-range"]

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import yaml
 
-from roofctl.errors import InputError, ToolError, ToolFailed, ToolNotFound
-from roofctl.profilers import process
+from roofctl.core import process
+from roofctl.core.errors import InputError, ToolError, ToolFailed, ToolNotFound
 
 ANSWER_SECONDS: Final = 120.0
 """How long a tool may take to tell its version: the first start from a network disk is slow."""

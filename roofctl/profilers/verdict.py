@@ -8,11 +8,11 @@ import signal
 from pathlib import Path
 from typing import Final
 
-from roofctl import messages
-from roofctl.errors import ApplicationFailed, DeviceError, NothingProfiled, RoofctlError, ToolFailed
+from roofctl.core import profiler_text as messages
+from roofctl.core.errors import ApplicationFailed, DeviceError, NothingProfiled, RoofctlError, ToolFailed
+from roofctl.core.process import signal_name
 from roofctl.profilers.failures import FAILURES, LOCK, NVPROF_FAILURES, Facts, bare, fill, find_in
 from roofctl.profilers.lock import lock_path
-from roofctl.profilers.process import signal_name
 
 _LOCK_EXIT: Final = 9
 _NVPROF_INTERNAL_EXIT: Final = 4

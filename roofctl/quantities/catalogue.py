@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 
 PROFILERS: Final = ("ncu", "nvprof")
 DIMENSIONS: Final = frozenset({"seconds", "hertz", "count", "ratio"})

@@ -16,9 +16,9 @@ import pyarrow as pa
 from pyarrow import csv
 
 from roofctl.readers.digits import PAD
+from roofctl.readers.find_tables import COUNT
 from roofctl.readers.numbers import is_missing
 from roofctl.readers.streams import Block
-from roofctl.readers.tables import COUNT
 
 _LF: Final = ord("\n")
 _MOST_DIGITS: Final = 12

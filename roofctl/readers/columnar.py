@@ -16,13 +16,13 @@ from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
-from roofctl.counts import Part
+from roofctl.launches.evaluate import Part
 from roofctl.readers import streams
 from roofctl.readers.arrow import Irregular, Rows, Splitter, save_memory
-from roofctl.readers.launches import Converter
+from roofctl.readers.convert import Converter
+from roofctl.readers.find_tables import Scan, Scanner, Table, least_fields
 from roofctl.readers.numbers import Mark
 from roofctl.readers.streams import Block
-from roofctl.readers.tables import Scan, Scanner, Table, least_fields
 
 HEAD_ROWS: Final = 16
 """Rows that are read line by line before the rest is read by the block: they show what a file is like."""

@@ -15,11 +15,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from roofctl.core.units import Unit
 from roofctl.readers.arrow import Cells, Irregular, text_of
+from roofctl.readers.convert import LARGEST, Cell, Converter
 from roofctl.readers.digits import MISSING, ODD, Plain, parse
-from roofctl.readers.launches import LARGEST, Cell, Converter
 from roofctl.readers.numbers import Mark, gather, is_missing
-from roofctl.units import Unit
 
 _COUNTED: Final = ("count", "bytes", "ratio")
 """Dimensions whose whole values are integers, as in ``numbers.to_base``."""

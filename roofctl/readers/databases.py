@@ -11,7 +11,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 
 MAGIC: Final = b"SQLite format 3\x00"
 _KERNELS: Final = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")

@@ -8,15 +8,15 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import pandas as pd
 
-from roofctl.counts import Part
+from roofctl.launches.evaluate import Part
 from roofctl.readers.arrow import Cells, Irregular, Rows, text_of, valued
 from roofctl.readers.columns import Counted, Grown, Numbers, Sheet, part_frame, texts, to_array
-from roofctl.readers.launches import Converter, captures_of, shape
+from roofctl.readers.convert import Converter, captures_of, shape
+from roofctl.readers.find_tables import Table
 from roofctl.readers.lines import ID_DIGITS, Lines
 from roofctl.readers.numbers import Mark
 from roofctl.readers.repeats import Repeats, Values
 from roofctl.readers.streams import Block
-from roofctl.readers.tables import Table
 
 _GPU: Final = "device__attribute_display_name"
 _LAUNCH: Final = ("Process ID", "Kernel Name", "Block Size", "Grid Size", "CC")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from roofctl import messages
-from roofctl.errors import CounterAccessError, InputError, RoofctlError
-from roofctl.readers.tables import Scan
+from roofctl.core import profiler_text as messages
+from roofctl.core.errors import CounterAccessError, InputError, RoofctlError
+from roofctl.readers.find_tables import Scan
 
 _RECAPTURE: Final = (
     "capture with --csv and --log-file: ncu --csv --page raw --print-units base --log-file out.csv --metrics … ./app"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Literal
 
-from roofctl.errors import InputError
-from roofctl.units import Unit
+from roofctl.core.errors import InputError
+from roofctl.core.units import Unit
 
 Mark = Literal["point", "comma"]
 Number = int | float

@@ -6,15 +6,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from roofctl.counts import Part, counts_work
-from roofctl.readers import ncu
+from roofctl.launches.evaluate import Part, counts_work
+from roofctl.readers import ncu_csv as ncu
 from roofctl.readers.arrow import Irregular, Rows
 from roofctl.readers.columns import Counted, Grown, Numbers, Words, part_frame, texts, to_array
+from roofctl.readers.convert import NCU_IDENTITY, Converter, shape
 from roofctl.readers.digits import MISSING
-from roofctl.readers.launches import NCU_IDENTITY, Converter, shape
+from roofctl.readers.find_tables import Table
 from roofctl.readers.numbers import Mark
 from roofctl.readers.streams import Block
-from roofctl.readers.tables import Table
 
 _GPU: Final = "device__attribute_display_name"
 _KEY: Final = ("Process ID", "ID", "Kernel Name")

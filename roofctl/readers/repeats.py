@@ -14,9 +14,9 @@ from typing import Any, Final
 import numpy as np
 
 from roofctl.readers.digits import PAD
+from roofctl.readers.find_tables import COUNT, split_fields
 from roofctl.readers.lines import Lines, Shapes, Unknown
 from roofctl.readers.streams import Block
-from roofctl.readers.tables import COUNT, split_fields
 
 _MOST_SHAPES: Final = 8
 _MOST_FAILURES: Final = 4

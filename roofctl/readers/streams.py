@@ -17,7 +17,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Final
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 
 BLOCK_BYTES: Final = 5 << 19
 """Larger blocks cost less time each, and all that are under way at once more room."""

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from roofctl.errors import InputError
+from roofctl.core.errors import InputError
 from roofctl.readers import streams
 from roofctl.readers.databases import MAGIC as DATABASE
-from roofctl.readers.tables import HEADER_WORDS
+from roofctl.readers.find_tables import HEADER_WORDS
 
 MOST_BYTES: Final = 1 << 30
 """Text that is read line by line into memory, at several times its size."""

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from roofctl.errors import DeviceError, InputError, ToolNotFound
-from roofctl.profilers import process
+from roofctl.core import process
+from roofctl.core.errors import DeviceError, InputError, ToolNotFound
+from roofctl.core.resources import shipped
 from roofctl.profilers.gpu import find_gpu
-from roofctl.resources import shipped
 from roofctl.verify.expect import ExecutedPath
 from roofctl.verify.sass import known_paths
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from roofctl.captures import GpuFacts
-from roofctl.counts import Note, Part, evaluate
-from roofctl.device import describe_device, one_device
-from roofctl.errors import InputError
+from roofctl.captures.manifest import GpuFacts
+from roofctl.core.errors import InputError
+from roofctl.core.kernel_names import base_name
 from roofctl.gpus import match_device
-from roofctl.grouping import Kernels, group_captures
-from roofctl.known import KNOWN, KnownKernel, Launch, known_kernel
-from roofctl.names import base_name
+from roofctl.launches.aggregate import Kernels, group_captures
+from roofctl.launches.evaluate import Note, Part, evaluate
 from roofctl.quantities import catalogue
+from roofctl.study.device import describe_device, one_device
 from roofctl.verify.expect import WAVEFRONTS, Circumstances, ExecutedPath, Expectation, Kind, expectations
+from roofctl.verify.known_kernels import KNOWN, KnownKernel, Launch, known_kernel
 
 Status = Literal["ok", "off", "not judged"]
 

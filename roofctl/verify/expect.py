@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from roofctl.known import KnownKernel, Launch, Work
-from roofctl.units import SECTOR_BYTES, WARP_THREADS
+from roofctl.core.units import SECTOR_BYTES, WARP_THREADS
+from roofctl.verify.known_kernels import KnownKernel, Launch, Work
 
 EXACT_TOLERANCE: Final = 0.005
 STRAY_SECTORS: Final = 120_000

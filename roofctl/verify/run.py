@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from roofctl import captures, readers
-from roofctl.counts import Part
-from roofctl.errors import ApplicationFailed, InputError, VerificationError
+from roofctl.captures import manifest as captures
+from roofctl.core.errors import ApplicationFailed, InputError, VerificationError
+from roofctl.launches.evaluate import Part
 from roofctl.profilers import capture as profiling
 from roofctl.profilers.counters import check_sets
 from roofctl.profilers.request import ProfilerChoice, ProfileRequest, Progress
+from roofctl.readers import read as readers
 from roofctl.verify.build import architecture, build, disassembled_paths, find_nvcc
 from roofctl.verify.compare import Verdict, compare
 from roofctl.verify.expect import ExecutedPath

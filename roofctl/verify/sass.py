@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from roofctl.known import KNOWN
-from roofctl.units import WARP_THREADS
+from roofctl.core.units import WARP_THREADS
 from roofctl.verify.expect import ExecutedPath
+from roofctl.verify.known_kernels import KNOWN
 
 _FUNCTION: Final = re.compile(r"^\s*Function : (\S+)")
 _INSTRUCTION: Final = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@(!?\w+)\s+)?([A-Z][\w.]*)([^;]*);")

@@ -1,0 +1,353 @@
+"""Captures as a Parquet dataset: one row per launch, partitioned by capture, for DuckDB, Dask or Spark.
+
+Columns are the same in every file. A row stands for ``launches`` launches: 1, or those that a summary counted.
+Counts and ``seconds`` are sums over them, so that sums of rows are right; counts are whole numbers. Clocks, ratios
+and ``sm_count`` are what they are. What is not known is null, and ``caveats`` says what is not exact.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from roofctl import __version__
+from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.parallel import each
+from roofctl.launches.aggregate import Kernels, capture_members, group_captures
+from roofctl.launches.evaluate import PASSED_BY, Evaluated, Note, complete, evaluate, l1_was_passed_by
+from roofctl.quantities import catalogue
+from roofctl.readers.numbers import Mark
+from roofctl.study import load as inputs
+from roofctl.study.device import describe_device
+from roofctl.study.load import Source, Watch
+
+SCHEMA: Final = 1
+MARKER: Final = "_roofctl.json"
+"""Says that a folder is an export; readers of datasets pass over names that begin like this."""
+_NOT_SUMMED: Final = frozenset({"sm_count"}) | {
+    name for name, quantity in catalogue().quantities.items() if quantity.dimension in ("hertz", "ratio")
+}
+"""Clocks, ratios and facts of the device: what they are, not what launches add up to."""
+_SECONDS: Final = 0.01
+"""What a capture costs beside reading it, roughly."""
+_TEXTS: Final = ("kernel", "grid", "block", "process", "device", "compute_capability")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of one source: rows of each capture in it, and what to tell the user."""
+
+    rows: tuple[int, ...]
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was written, and why some of many sources were not."""
+
+    captures: int
+    rows: int
+    notes: tuple[Note, ...]
+    unread: tuple[RoofctlError, ...]
+
+
+def schema() -> pa.Schema:
+    """Columns of every file: names with units, types."""
+    types = {"count": pa.int64(), "seconds": pa.float64(), "hertz": pa.float64(), "ratio": pa.float64()}
+    return pa.schema(
+        [
+            ("file", pa.string()),
+            ("rank", pa.int32()),
+            *((name, pa.string()) for name in _TEXTS),
+            ("launches", pa.int64()),
+            ("is_summary", pa.bool_()),
+            *((quantity.name, types[quantity.dimension]) for quantity in catalogue().quantities.values()),
+            ("caveats", pa.string()),
+        ]
+    )
+
+
+def to_parquet(
+    sources: Sequence[Source], folder: Path, mark: Mark | None, *, force: bool = False, watch: Watch | None = None
+) -> Export:
+    """Write sources to ``folder``, which is there whole at the end or as it was before.
+
+    One capture at a time is in memory, per process. Raises InputError when the folder exists (and without ``force``,
+    or when it is no export), and for a source that cannot be read where few are named, or none can. Raises OSError.
+    """
+    # A link stays one: what it points to is written.
+    folder = Path(os.path.realpath(folder))
+    _check(folder, sources, force=force)
+    temporary = folder.with_name(f".{folder.name[:40]}-{secrets.token_hex(4)}.partial")
+    temporary.mkdir()
+    try:
+        export = _write(sources, temporary, mark, watch or inputs.unwatched)
+        facts = {"schema": SCHEMA, "roofctl": __version__, "captures": export.captures, "rows": export.rows}
+        (temporary / MARKER).write_text(json.dumps(facts) + "\n", encoding="utf-8")
+        notes = _replace(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return replace(export, notes=(*export.notes, *notes))
+
+
+def _check(folder: Path, sources: Sequence[Source], *, force: bool) -> None:
+    here = Path.cwd()
+    if folder in (here, *here.parents):
+        raise InputError(
+            f"{folder} is the folder that you are in, or above it: an export would replace it",
+            hint="name a folder below it, such as launches",
+        )
+    if not folder.parent.is_dir():
+        raise InputError(f"the folder {folder.parent} does not exist", hint="create it, or choose another")
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / MARKER).is_file():
+        raise InputError(
+            f"{folder} exists and is no export of roofctl", hint="choose another folder; this one is never replaced"
+        )
+    if not force:
+        raise InputError(f"{folder} exists", hint="choose another folder, or replace it with --force")
+    _check_nothing_is_lost(folder, sources)
+
+
+def _check_nothing_is_lost(folder: Path, sources: Sequence[Source]) -> None:
+    """Raise InputError when an export that is to be replaced holds more than what an export writes."""
+    given = next((path for source in sources for path in source.files if path.resolve().is_relative_to(folder)), None)
+    if given:
+        raise InputError(
+            f"{given} lies in the folder that is to be replaced, {folder}", hint="export into another folder"
+        )
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        part = name.match("capture=*/part-*.parquet") and len(name.parts) == 2  # noqa: PLR2004 - a folder and a file
+        ours = part or name == Path(MARKER) or (name.match("capture=*") and path.is_dir() and len(name.parts) == 1)
+        if not ours:
+            raise InputError(
+                f"{folder} holds {name}, which is no part of an export",
+                hint="move it elsewhere, or export into another folder",
+            )
+
+
+def _replace(temporary: Path, folder: Path) -> list[Note]:
+    """Put ``temporary`` in the place of ``folder``; a warning where the earlier one could not be removed."""
+    if not folder.exists():
+        temporary.rename(folder)
+        return []
+    old = temporary.with_suffix(".old")
+    folder.rename(old)
+    try:
+        temporary.rename(folder)
+    except BaseException:
+        old.rename(folder)
+        raise
+    try:
+        shutil.rmtree(old)
+    except OSError as error:
+        text = f"the earlier export could not be removed ({error.strerror}): it is now {old}; remove it"
+        return [Note(text, warning=True)]
+    return []
+
+
+def _write(sources: Sequence[Source], folder: Path, mark: Mark | None, watch: Watch) -> Export:
+    names = capture_names(sources)
+    tasks = list(zip(sources, names, _numbers_taken(names), strict=True))
+    rows: list[int] = []
+    notes: list[Note] = []
+    unread: list[RoofctlError] = []
+    results = each(
+        partial(_attempt, folder, mark),
+        tasks,
+        worthwhile=inputs.worthwhile(sources, _SECONDS),
+        preload=["roofctl.output.parquet"],
+    )
+    try:
+        # Closed before the folder is cleared away: nobody writes into it then.
+        with closing(results):
+            for number, (source, result) in enumerate(zip(sources, results, strict=True), start=1):
+                if isinstance(result, RoofctlError):
+                    unread.append(result)
+                    inputs.check_enough(source, unread, len(sources))
+                else:
+                    rows += result.rows
+                    notes += result.notes
+                watch(number, len(sources))
+    finally:
+        watch(len(sources), len(sources))
+    return Export(len(rows), sum(rows), tuple(notes), tuple(unread))
+
+
+def capture_names(sources: Sequence[Source]) -> list[str]:
+    """A name for each source, no two alike: its path without the suffix, from the folder that all have in common.
+
+    Where two would be alike (x.csv, x.txt) the later one is numbered: x-2.
+    """
+    places = [Path(os.path.abspath(_place(source))) for source in sources]  # noqa: PTH100 - links keep their names
+    common = Path(os.path.commonpath([place.parent for place in places]))
+    names = [_utf8(str(place.relative_to(common))) for place in places]
+    taken, used = set(names), set[str]()
+    numbers: dict[str, int] = {}
+    result: list[str] = []
+    for name in names:
+        unique = name
+        while unique in used or (unique != name and unique in taken):
+            numbers[name] = numbers.get(name, 1) + 1
+            unique = f"{name}-{numbers[name]}"
+        used.add(unique)
+        result.append(unique)
+    return result
+
+
+def _numbers_taken(names: Sequence[str]) -> list[frozenset[int]]:
+    """For each name NAME the numbers N of which NAME-N is the name of another source."""
+    taken: dict[str, set[int]] = {}
+    for name in names:
+        stem, _, number = name.rpartition("-")
+        if number.isdecimal():
+            taken.setdefault(stem, set()).add(int(number))
+    return [frozenset(taken.get(name, ())) for name in names]
+
+
+def _utf8(path: str) -> str:
+    """A path as text that can be written; bytes that are no UTF-8 stand in it as Python spells them."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _place(source: Source) -> Path:
+    if source.manifest and source.files:
+        return source.files[0].parent
+    path = Path(source.label)
+    return path.with_name(path.name.removesuffix(path.suffix) or path.name)
+
+
+def _attempt(folder: Path, mark: Mark | None, task: tuple[Source, str, frozenset[int]]) -> Written | RoofctlError:
+    try:
+        return _write_source(folder, mark, *task)
+    except RoofctlError as error:
+        return error
+
+
+def _write_source(folder: Path, mark: Mark | None, source: Source, name: str, taken: frozenset[int]) -> Written:
+    parts = inputs.read_one(source, mark)
+    file = _utf8(", ".join(str(path) for path in source.files))
+    notes = tuple(note for part in parts for note in part.notes)
+    chip = catalogue().chip_of(next(iter(describe_device(parts).compute_capabilities), None))
+    captures = capture_members([evaluate(part, chip) for part in complete(parts)])
+    # All are made before the first is written, so that an unreadable source leaves nothing.
+    known = catalogue().chips.get(chip or "")
+    bulk_copy = known is not None and known.bulk_copy
+    tables = [_table(members, file, source.rank, bulk_copy=bulk_copy) for members in captures]
+    # A file's second capture is NAME-2, unless that is a source's name: so no process takes another's.
+    numbers = (number for number in count(2) if number not in taken)
+    for table, partition in zip(tables, chain([name], (f"{name}-{number}" for number in numbers)), strict=False):
+        target = folder / f"capture={quote(partition, safe=' ')}"
+        target.mkdir()
+        pq.write_table(table, target / "part-0.parquet", compression="zstd")
+    return Written(tuple(table.num_rows for table in tables), notes)
+
+
+def _table(members: Sequence[Evaluated], file: str, rank: int | None, *, bulk_copy: bool) -> pa.Table:
+    if len(members) == 1:
+        columns, count = _of_launches(members[0], bulk_copy=bulk_copy), len(members[0].frame)
+    else:
+        columns, count = _of_kernels(members, bulk_copy=bulk_copy)
+    columns["file"] = [file] * count
+    columns["rank"] = [rank] * count
+    return pa.table(
+        [_array(columns.get(field.name, [None] * count), field.type) for field in schema()], schema=schema()
+    )
+
+
+def _of_launches(part: Evaluated, *, bulk_copy: bool) -> dict[str, Any]:
+    """Columns of a capture of one file, row by row as the profiler printed them."""
+    frame = part.frame
+    columns: dict[str, Any] = {name: frame[name] for name in (*_TEXTS, "launches", "is_summary")}
+    for name in part.quantities:
+        given = frame.get(f"{name}_total")
+        total = frame[name] if name in _NOT_SUMMED else frame[name] * frame["launches"]
+        columns[name] = total if given is None else given.where(given.notna(), total)
+    texts = {name: part.caveats.get(name, "") for name in part.quantities}
+    _write_caveats(columns, texts, _passed_by(frame, texts, bulk_copy=bulk_copy))
+    return columns
+
+
+def _of_kernels(members: Sequence[Evaluated], *, bulk_copy: bool) -> tuple[dict[str, Any], int]:
+    """Columns of a capture of several files, which have kernels (or launches) in common."""
+    summary = any(bool(part.frame["is_summary"].any()) for part in members)
+    (kernels,) = group_captures(members, "kernel" if summary else "launch")
+    frame = kernels.frame
+    columns: dict[str, Any] = {name: frame[name] for name in ("kernel", "grid", "block", "launches")}
+    columns["is_summary"] = [summary] * len(frame)
+    for name in ("device", "compute_capability"):
+        known = list(dict.fromkeys(value for part in members for value in part.frame[name].dropna()))
+        columns[name] = (known if len(known) == 1 else [None]) * len(frame)
+    for name in _quantities(kernels):
+        columns[name] = frame[name if name in _NOT_SUMMED else f"{name}_total"]
+    texts = {name: next(iter(frame[f"caveat:{name}"].dropna()), "") for name in _quantities(kernels)}
+    _write_caveats(columns, texts, _passed_by(frame, texts, bulk_copy=bulk_copy))
+    return columns, len(frame)
+
+
+def _quantities(kernels: Kernels) -> list[str]:
+    return [name for name in catalogue().quantities if kernels.has(name)]
+
+
+def _passed_by(frame: Any, texts: dict[str, str], *, bulk_copy: bool) -> list[bool]:
+    """Row by row, whether L1's count is none, as report has it: traffic passed it by."""
+    if not {"l1_transactions", "l2_transactions"} <= set(frame.columns):
+        return [False] * len(frame)
+    names = [name for name in ("l1_transactions", "l2_transactions", "shared_wavefronts") if name in frame]
+    known = frame["l1_transactions"].notna() & frame["l2_transactions"].notna()
+    values = zip(*(frame[name].astype("Float64").fillna(0.0).tolist() for name in names), strict=True)
+    exact = not texts.get("l2_transactions")
+    return [
+        known_here and l1_was_passed_by(l1, l2, sum(shared), exact=exact, bulk_copy=bulk_copy)
+        for known_here, (l1, l2, *shared) in zip(known.tolist(), values, strict=True)
+    ]
+
+
+def _write_caveats(columns: dict[str, Any], texts: dict[str, str], passed_by: Sequence[bool]) -> None:
+    """The column of caveats; L1 traffic of rows where some passed it by is null."""
+    if any(passed_by):
+        counted = columns["l1_transactions"]
+        columns["l1_transactions"] = counted.mask(list(passed_by))
+    caveats = _caveats(texts, columns, len(passed_by))
+    columns["caveats"] = [
+        "; ".join(text for text in (f"l1_transactions: {PASSED_BY}", said) if text) if passed else said
+        for passed, said in zip(passed_by, caveats, strict=True)
+    ]
+
+
+def _caveats(texts: dict[str, str], columns: dict[str, Any], count: int) -> list[str | None]:
+    """Per row what is not exact, of those quantities that it has."""
+    said: list[list[str]] = [[] for _ in range(count)]
+    for name, text in texts.items():
+        for row, known in enumerate(columns[name].notna() if text else ()):
+            said[row] += [f"{name}: {text}"] if known else []
+    counted = any(name in columns for name in catalogue().quantities if name not in ("seconds", *_NOT_SUMMED))
+    several = zip(columns["launches"], columns["is_summary"], strict=True)
+    for row, (launches, is_summary) in enumerate(several):
+        if counted and is_summary and launches > 1:
+            said[row].append(f"sums of counts are means times {launches} launches, rounded")
+    return ["; ".join(texts) or None for texts in said]
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    array = pa.array(values, from_pandas=True)
+    if pa.types.is_int64(kind) and pa.types.is_floating(array.type):
+        # Only a summary's mean can make a sum that is not whole; the true one is.
+        array = pc.round(array)
+    return array.cast(kind)

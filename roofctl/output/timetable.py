@@ -1,0 +1,133 @@
+"""The times that bound each kernel, as data: what ``report --times`` says in every form."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any, Final
+
+from roofctl.core.kernel_names import elide
+from roofctl.core.units import duration
+from roofctl.output.report import head, or_unknown, percent
+from roofctl.roofline.model import LEVEL_LABELS, LEVELS
+from roofctl.roofline.time_based import COMPUTE, LAUNCH, MEASURED, Timing, Total, total
+from roofctl.study.study import Study
+
+COLUMNS: Final = (
+    *("kernel", "short_name", "launches", "seconds", "seconds_total", "time_share", "compute_seconds", "compute_work"),
+    *(f"{level}_seconds" for level in LEVELS),
+    *("launch_seconds", "bound", "bound_seconds", "of_bound", "missing", "caveats", "source"),
+)
+"""Names of a row, in order. Seconds are per launch but for ``seconds_total``; null where not known."""
+
+HEADINGS: Final = (
+    *(">#", "kernel", ">launches", ">time", ">compute", *(f">{LEVEL_LABELS[level]}" for level in LEVELS)),
+    *(">launch", "bound", ">% of time"),
+)
+
+_NAME_WIDTH: Final = 48
+_BOUNDS: Final = {COMPUTE: "compute", LAUNCH: "launch", **LEVEL_LABELS}
+
+
+def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
+    """One row per kernel by ``COLUMNS``; ``missing`` and ``caveats`` are texts per time."""
+    return [
+        {
+            "kernel": timing.kernel,
+            "short_name": timing.short_name,
+            "launches": timing.launches,
+            "seconds": timing.seconds,
+            "seconds_total": timing.seconds_total,
+            "time_share": timing.time_share,
+            "compute_seconds": timing.compute_seconds,
+            "compute_work": timing.compute_work or None,
+            **{f"{level}_seconds": timing.level_seconds.get(level) for level in LEVELS},
+            "launch_seconds": timing.launch_seconds,
+            "bound": timing.bound,
+            "bound_seconds": timing.bound_seconds,
+            "of_bound": timing.of_bound,
+            "missing": dict(timing.missing),
+            "caveats": dict(timing.caveats),
+            "source": timing.source,
+        }
+        for timing in timings
+    ]
+
+
+def document(study: Study, timings: Sequence[Timing], notes: Sequence[str]) -> dict[str, Any]:
+    """The time table as JSON-ready data: the head of a report, a row per kernel, and the sums over all launches."""
+    said = [note.text for note in study.general if not note.detail]
+    return {**head(study), "notes": [*said, *notes], "kernels": rows(timings), "total": sums(total(timings))}
+
+
+def sums(found: Total) -> dict[str, Any]:
+    """The total as a row. ``lacking`` says of how many kernels a time is not in its sum."""
+    return {
+        "kernels": found.kernels,
+        "launches": found.launches,
+        "seconds_total": found.seconds,
+        "compute_seconds": found.compute_seconds,
+        "memory_seconds": found.memory_seconds,
+        **{f"{level}_seconds": found.level_seconds[level] for level in LEVELS},
+        "launch_seconds": found.launch_seconds,
+        "bound_seconds": found.bound_seconds,
+        "of_bound": found.of_bound,
+        "lacking": dict(found.lacking),
+    }
+
+
+def to_csv(timings: Sequence[Timing]) -> str:
+    """Rows as CSV by ``COLUMNS``, unknown values as empty cells. Without sums: whoever adds a column would add them."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in rows(timings):
+        texts = {name: "; ".join(f"{key}: {why}" for key, why in row[name].items()) for name in ("missing", "caveats")}
+        writer.writerow({**row, **texts})
+    return buffer.getvalue()
+
+
+def table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells for people, times per launch; the last row is the total over all launches.
+
+    ``#`` is the number that the kernel has in a picture of the same selection.
+    """
+    body = [_cells(number, timing) for number, timing in enumerate(timings, 1)]
+    return list(HEADINGS), [*body, _total_cells(total(timings))]
+
+
+def _cells(number: int, timing: Timing) -> list[str]:
+    name = f"{timing.short_name} ({timing.note})" if timing.note else timing.short_name
+    return [
+        str(number),
+        elide(name, _NAME_WIDTH),
+        f"{timing.launches:,}",
+        or_unknown(timing.seconds, duration),
+        or_unknown(timing.compute_seconds, _time),
+        *(or_unknown(timing.level_seconds.get(level), _time) for level in LEVELS),
+        or_unknown(timing.launch_seconds, duration),
+        or_unknown(timing.bound, _BOUNDS.__getitem__),
+        or_unknown(timing.of_bound, percent),
+    ]
+
+
+def _total_cells(found: Total) -> list[str]:
+    def cell(name: str, seconds: float | None) -> str:
+        return or_unknown(seconds, lambda s: (">" if name in found.lacking else "") + _time(s))
+
+    return [
+        "",
+        "total, all launches",
+        f"{found.launches:,}",
+        cell(MEASURED, found.seconds),
+        cell(COMPUTE, found.compute_seconds),
+        *(cell(level, found.level_seconds[level]) for level in LEVELS),
+        cell(LAUNCH, found.launch_seconds),
+        "",
+        or_unknown(found.of_bound, percent),
+    ]
+
+
+def _time(seconds: float) -> str:
+    return duration(seconds) if seconds else "0"

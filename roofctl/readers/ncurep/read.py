@@ -1,0 +1,370 @@
+"""Nsight Compute reports (.ncu-rep): by NVIDIA's ``ncu_report`` in child processes, else by the ncu on PATH.
+
+The values are those that ``ncu --import … --csv --page raw --print-units base`` prints, before it rounds them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
+from decimal import Decimal
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from roofctl.core import process
+from roofctl.core.errors import InputError, ToolError, ToolNotFound, ToolTimeout
+from roofctl.core.kernel_names import without_casts
+from roofctl.core.units import Unit
+from roofctl.launches.evaluate import Part
+from roofctl.profilers import tools
+from roofctl.quantities import catalogue
+from roofctl.readers import streams
+from roofctl.readers.convert import LARGEST, Cell, Converter, make_frame, shape
+from roofctl.readers.ncurep import container
+from roofctl.readers.ncurep.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
+from roofctl.readers.ncurep.container import Index, NotWhole, Stored
+from roofctl.readers.numbers import Number, to_base
+
+_CHILD_BYTES: Final = 16 << 20
+"""Reports up to this size take one child; starting another would take longer than it saves."""
+_MOST_CHILDREN: Final = 8
+_LOOK_SECONDS: Final = 0.1
+_SECONDS: Final = 60.0
+_EXPORT_SECONDS: Final = 120.0
+_BYTES_PER_SECOND: Final = 1 << 20
+"""A child may take this long, and longer for a large report: a tenth of the speed measured."""
+_INSTALL: Final = "pip install 'roofctl[ncu-rep]'"
+_EXPORT: Final = "ncu --import {name} --csv --page raw --print-units base > {stem}.csv"
+_TAIL: Final = 160
+_EXACT: Final = 2**53
+"""Up to here a float holds every whole number."""
+_NO_MEMORY: Final = re.compile(r"MemoryError|bad_alloc|Cannot allocate memory|failed to map segment")
+_OF_READER: Final = re.compile(r'File "[^"]*ncu_report[^"]*", line|in _read_slice$', re.MULTILINE)
+"""What a traceback of the child shows where NVIDIA's reader failed, or gave what no report holds."""
+
+
+class _NotLoading(InputError):  # noqa: N818 - reads as what happened
+    """NVIDIA's reader is installed but does not load here, whatever the file is."""
+
+
+def is_meant(path: Path) -> bool:
+    """Whether a path is a report, or a file that claims to be one by its name and is no text."""
+    return streams.is_file(path) and (container.is_report(path) or (path.suffix == ".ncu-rep" and not _is_text(path)))
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return b"\0" not in file.read(4096)
+    except OSError:
+        return True  # the reader of texts says why it cannot be read
+
+
+def read_report(path: Path) -> list[Part] | None:
+    """The launches of a report as one part; None where ``ncu_report`` is not installed, or does not load and ncu is.
+
+    A report is what one run of ncu left, so its processes are one capture. Raises InputError that says what is
+    wrong with the file: cut, damaged, made by a newer ncu, or without kernels.
+    """
+    index = _index(path)
+    if not index.results:
+        by = f" of ncu {index.version}" if index.version else ""
+        raise InputError(
+            f"{path} is an Nsight Compute report{by} in which no kernel was profiled",
+            hint="check the kernel filter, and profile child processes (ncu --target-processes all)",
+        )
+    if find_spec("ncu_report") is None:
+        return None
+    # As ncu prints them: process by process, in the order in which they first launched.
+    order = {name: number for number, name in enumerate(dict.fromkeys(stored.process for stored in index.results))}
+    results = sorted(index.results, key=lambda stored: order[stored.process])
+    try:
+        answers = _ask(path, index, results)
+    except _NotLoading:
+        if shutil.which("ncu"):
+            return None
+        raise
+    if unread := sum(answer["unread"] for answer in answers):
+        raise _not_understood(path, index, unread)
+    return [_part(path, results, answers)]
+
+
+def _index(path: Path) -> Index:
+    try:
+        return container.index(path)
+    except NotWhole as error:
+        if not container.is_report(path):
+            raise InputError(
+                f"{path} is named as an Nsight Compute report but does not begin as one (NVR)",
+                hint="the file is damaged or of another kind: copy it again, or profile again",
+            ) from error
+        raise InputError(
+            f"{path} is an Nsight Compute report that is not whole: {error}",
+            hint="copy it again, or profile again: a run that was killed leaves such a file",
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}", hint="check its permissions") from error
+
+
+def _ask(path: Path, index: Index, results: Sequence[Stored]) -> list[Answer]:
+    """Answers of children, each for a share of the results."""
+    size = sum(stored.size for stored in results)
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    count = max(1, min(processors, _MOST_CHILDREN, len(results), -(-size // _CHILD_BYTES)))
+    bounds = [len(results) * number // count for number in range(count + 1)]
+    shares = [results[begin:end] for begin, end in pairwise(bounds)]
+    with TemporaryDirectory(prefix="roofctl-") as folder, ThreadPoolExecutor(count) as pool:
+        plans = [_plan(path, index, share, Path(folder) / f"{number}.json") for number, share in enumerate(shares)]
+        seconds = _SECONDS + size / _BYTES_PER_SECOND
+        answers = [pool.submit(_answer, path, index, plan, seconds) for plan in plans]
+        if tell := streams.watcher():
+            while wait(answers, timeout=_LOOK_SECONDS).not_done:
+                done = sum(_counter(plan).stat().st_size for plan in plans)
+                tell(path, size * done // len(results), size)
+            tell(path, size, size)
+        return [answer.result() for answer in answers]
+
+
+def _counter(plan: Path) -> Path:
+    """The file that a child makes as long as it has read results."""
+    return plan.with_suffix(".read")
+
+
+def _plan(path: Path, index: Index, results: Sequence[Stored], where: Path) -> Path:
+    plan: Plan = {
+        "path": str(path.resolve()),
+        "head": index.head.hex(),
+        "sessions": [session.hex() for session in index.sessions],
+        "texts": index.texts,
+        "results": [(stored.offset, stored.size) for stored in results],
+        "counters": sorted(catalogue().counters() - set(IDENTITY)),
+        "counter": str(_counter(where)),
+    }
+    _counter(where).touch()
+    where.write_text(json.dumps(plan), encoding="utf-8")
+    return where
+
+
+def _answer(path: Path, index: Index, plan: Path, seconds: float) -> Answer:
+    # The child finds this very roofctl, and no module that happens to lie in the user's folder.
+    source = str(Path(container.__file__).parents[3])
+    search = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    try:
+        child = process.run(
+            [sys.executable, "-m", "roofctl.readers.ncurep.child", plan],
+            cwd=plan.parent,
+            env={"PYTHONPATH": search},
+            timeout=seconds,
+        )
+    except ToolTimeout as error:
+        raise InputError(
+            f"{path}: NVIDIA's report reader did not finish within {seconds:.0f} s and was stopped",
+            hint="the report may be damaged: copy it again, or export it with: " + _export(path),
+        ) from error
+    if child.returncode:
+        if index.version and tools.numbers(index.version) > tools.numbers(_reader_version()):
+            raise _not_understood(path, index, 0)
+        last = child.stderr.strip().rpartition("\n")[2][:_TAIL]
+        if _NO_MEMORY.search(child.stderr):
+            raise InputError(
+                f"{path}: NVIDIA's report reader needs more memory than it may have here ({last})",
+                hint="raise the limit where there is one (ulimit -v), else the report may be damaged; or export it: "
+                + _export(path),
+            )
+        if re.match(r"(?:ImportError|ModuleNotFoundError)\b", last):
+            raise _NotLoading(
+                f"{path} is an Nsight Compute report, but NVIDIA's report reader does not load here: {last}",
+                hint=f"pip install --force-reinstall ncu-report; or where ncu is: {_export(path)}",
+            )
+        if not child.signal and not _OF_READER.search(child.stderr):
+            raise InputError(
+                f"{path} could not be read, though no fault was found in it: {last or 'the reader says no reason'}",
+                hint=f"check the memory and the space for temporary files; or export it: {_export(path)}",
+            )
+        how = f"crashed ({process.signal_name(child.signal)})" if child.signal else f"failed ({last})"
+        raise InputError(
+            f"{path} is a damaged Nsight Compute report: NVIDIA's report reader {how} over it",
+            hint="copy it again, or profile again",
+        )
+    answer: Answer = json.loads(child.stdout)
+    return answer
+
+
+def _reader_version() -> str:
+    try:
+        return version("ncu-report")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _export(path: Path) -> str:
+    return _EXPORT.format(name=path.name, stem=path.stem)
+
+
+def _not_understood(path: Path, index: Index, unread: int) -> InputError:
+    """The error for a whole container whose results NVIDIA's reader makes nothing of."""
+    reader = _reader_version()
+    if index.version and tools.numbers(index.version) > tools.numbers(reader):
+        return InputError(
+            f"{path} was made by ncu {index.version}, newer than the report reader here (ncu-report {reader})",
+            hint=f"pip install -U ncu-report; or export it with that ncu: {_export(path)}",
+        )
+    return InputError(
+        f"{path} is a damaged Nsight Compute report: ncu-report {reader} cannot read {unread:,} or more of its "
+        f"{len(index.results):,} results",
+        hint="copy it again, or profile again; if ncu can read it, export it with: " + _export(path),
+    )
+
+
+def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> Part:
+    columns: dict[str, list[Any]] = {name: [] for answer in answers for name in answer["values"]}
+    units: dict[str, str] = {}
+    for answer in answers:
+        units = {**answer["units"], **units}
+        for name in columns:
+            columns[name] += unpacked(answer["values"][name])
+    found = [kernel for answer in answers for kernel in answer["kernels"]]
+    short = {kernel: without_casts(kernel) for kernel in set(found)}
+    kernels = [short[kernel] for kernel in found]
+    devices = columns.get(DEVICE_NAME, [None] * len(kernels))
+    identity: dict[str, Sequence[Any]] = {
+        "kernel": kernels,
+        "process": [stored.process or None for stored in results],
+        "block": _shapes(columns, BLOCK, len(kernels)),
+        "grid": _shapes(columns, GRID, len(kernels)),
+        "device": [value if isinstance(value, str) and value else None for value in devices],
+        "compute_capability": _joined(columns, CAPABILITY, "{}.{}", len(kernels)),
+        "launches": [1] * len(kernels),
+        "is_summary": [False] * len(kernels),
+    }
+    converter = Converter(str(path), "point", catalogue())
+    known = catalogue().counters()
+    counted = {name: _numbers(name, columns[name], units.get(name, ""), converter) for name in columns if name in known}
+    having = {name for name, column in columns.items() if any(value is not None for value in column)}
+    names = having.union(*(answer["others"] for answer in answers))
+    return Part(make_frame(identity, counted), str(path), frozenset(names))
+
+
+def _shapes(columns: Mapping[str, list[Any]], names: Sequence[str], count: int) -> list[str | None]:
+    texts = _joined(columns, names, "({}, {}, {})", count)
+    shapes = {text: shape(text or "") or None for text in set(texts)}
+    return [shapes[text] for text in texts]
+
+
+def _joined(columns: Mapping[str, list[Any]], names: Sequence[str], form: str, count: int) -> list[str | None]:
+    if any(name not in columns for name in names):
+        return [None] * count
+    made: dict[tuple[Any, ...], str | None] = {}
+    parts = [columns[name] for name in names]
+    for row in set(zip(*parts, strict=True)):
+        numbers = [int(value) for value in row if isinstance(value, (int, float))]
+        made[row] = form.format(*numbers) if len(numbers) == len(row) else None
+    return [made[row] for row in zip(*parts, strict=True)]
+
+
+def _numbers(name: str, values: Sequence[Any], unit_text: str, converter: Converter) -> list[Number | None]:
+    """A column in SI base units, as the reader of tables makes it of the same values."""
+    unit = converter.unit(name, Cell("", unit_text, 0))
+    there = [value for value in values if value is not None]
+    if str not in set(map(type, there)) and min(there, default=0) >= 0 and max(there, default=0) <= LARGEST:
+        reals = set(map(type, values)) == {float}
+        if _as_stored(unit):
+            return _counts(values, whole=reals and all(map(float.is_integer, values)))
+        if reals and (scaled := _scaled(values, unit)):
+            return scaled
+    return [
+        None if value is None else _number(name, value, unit, converter.source, n) for n, value in enumerate(values)
+    ]
+
+
+def _counts(values: Sequence[Number | None], *, whole: bool) -> list[Number | None]:
+    if whole:
+        return list(map(int, values))  # type: ignore[arg-type]
+    return [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
+
+
+def _scaled(values: Sequence[float], unit: Unit) -> list[Number | None] | None:
+    """Real numbers from 0 on as ``to_base`` makes them, where one division does; None where it may not.
+
+    It rounds once, as ``to_base`` does, where both numbers are exact: whole nanoseconds are divided by 10**9.
+    """
+    divisor = round(1 / unit.factor)
+    if divisor * Decimal(repr(unit.factor)) != 1:
+        return None
+    if divisor != 1 and not (max(values) <= _EXACT and all(map(float.is_integer, values))):
+        return None
+    return [abs(value) / divisor for value in values]  # no -0.0
+
+
+def _as_stored(unit: Unit) -> bool:
+    """Whether values are in SI base units already, whole ones as integers."""
+    return unit.factor == 1.0 and unit.dimension in ("count", "bytes", "ratio")
+
+
+def _number(name: str, value: Any, unit: Unit, source: str, launch: int) -> Number:
+    if isinstance(value, str) or not 0 <= value <= LARGEST:
+        raise InputError(
+            f"{source} launch {launch}: {name} is {value!r}, which no counter can be; expected 0 to {LARGEST:.0e}",
+            hint="the file may be damaged: copy it again, or capture again",
+        )
+    whole = int(value) if value == int(value) else None
+    if _as_stored(unit):
+        return value if whole is None else whole
+    return to_base(Decimal(repr(value) if whole is None else whole), unit)
+
+
+def plain(parts: Sequence[Part]) -> list[Part]:
+    """Parts read from what ncu printed, under the names that the report's own reader gives."""
+    return [
+        replace(part, frame=part.frame.assign(kernel=[without_casts(name) for name in part.frame["kernel"]]))
+        for part in parts
+    ]
+
+
+def exported_lines(path: Path) -> list[str]:
+    """What the ncu on PATH prints of a report. Raises InputError that says what to install where that fails."""
+    try:
+        ncu = tools.locate("ncu")
+        known = tools.ask_version("ncu", ncu)
+        answer = process.run(
+            [ncu, "--import", path.resolve(), "--csv", "--page", "raw", "--print-units", "base"],
+            env={"LC_ALL": "C"},
+            timeout=_EXPORT_SECONDS + path.stat().st_size / _BYTES_PER_SECOND,
+        )
+    except ToolNotFound as error:
+        raise InputError(
+            f"{path} is an Nsight Compute report; reading it needs NVIDIA's reader or ncu, and neither is here",
+            hint=f"{_INSTALL}; or where ncu is: {_export(path)}",
+        ) from error
+    except ToolError as error:
+        raise InputError(
+            f"{path} is an Nsight Compute report, and ncu cannot print it: {error.message}", hint=_INSTALL
+        ) from error
+    if answer.returncode:
+        made = container.index(path).version
+        by = f", which ncu {made} made" if made else ""
+        raise InputError(
+            f"{path}: ncu {known} cannot read this report{by}: {_said(answer.stdout + answer.stderr)}",
+            hint=f"{_INSTALL} (reads reports of 2020 to 2026), or export it with the ncu that made it: {_export(path)}",
+        )
+    if not answer.stdout.strip():
+        raise InputError(
+            f"{path}: ncu {known} printed nothing of this report",
+            hint=f"{_INSTALL}, or export it with the ncu that made it: {_export(path)}",
+        )
+    return answer.stdout.splitlines()
+
+
+def _said(text: str) -> str:
+    line = next((line for line in text.splitlines() if line.startswith("==ERROR==")), "it says no reason")
+    return re.sub(r"^==ERROR== ", "", line)[:_TAIL]

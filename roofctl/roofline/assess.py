@@ -1,0 +1,58 @@
+"""Rows and points against the ceilings: fractions, bounds, and what lies above a roof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from roofctl.core.kernel_names import some
+from roofctl.launches.evaluate import Note
+from roofctl.roofline.model import LEVEL_LABELS, KernelPoints, Point, Roofline, assess, kernel_bound
+
+_ONE_BY_ONE: Final = 3
+"""More kernels than this above a roof are said in one sentence."""
+
+
+def judge(row: dict[str, Any], kernel: KernelPoints, roofline: Roofline, idle: frozenset[str]) -> float | None:
+    """Fill ``l1_of_roof`` …, ``l1_bound`` …, ``bound`` and ``bound_level``; the attainable rate, where it is known.
+
+    ``idle`` are the levels known to carry no traffic.
+    """
+    for point in kernel.points:
+        assessment = assess(point, roofline)
+        if assessment:
+            row[f"{point.level}_of_roof"] = assessment.fraction
+            row[f"{point.level}_bound"] = assessment.bound
+    limit = kernel_bound(kernel, roofline, idle)
+    if limit is None:
+        return None
+    row["bound"], row["bound_level"] = limit.bound, limit.level
+    return limit.attainable
+
+
+def above_roof(kernels: Sequence[KernelPoints], roofline: Roofline) -> list[Note]:
+    """Points above a roof, level by level, with what can be the cause; many of them in one sentence."""
+    above: dict[str, list[tuple[str, float, Point]]] = {}
+    for kernel in kernels:
+        for point in kernel.points:
+            assessment = assess(point, roofline)
+            if assessment and assessment.above_roof:
+                above.setdefault(point.level, []).append((kernel.short_name, assessment.fraction, point))
+    return [Note(text, warning=True) for level, found in above.items() for text in _above_texts(level, found)]
+
+
+def _above_texts(level: str, found: Sequence[tuple[str, float, Point]]) -> list[str]:
+    label = LEVEL_LABELS[level]
+    if len(found) <= _ONE_BY_ONE:
+        return [f"{name} is {share:.0%} of its {label} roof, above it: {_above_cause([p])}" for name, share, p in found]
+    worst = sorted(found, key=lambda entry: -entry[1])
+    names = some([f"{name} {share:.0%}" for name, share, _ in worst], _ONE_BY_ONE)
+    return [f"{len(found)} kernels are above their {label} roof ({names}): {_above_cause([p for *_, p in worst])}"]
+
+
+def _above_cause(points: Sequence[Point]) -> str:
+    caveats = "; ".join(dict.fromkeys(point.caveat for point in points if point.caveat))
+    return (
+        "the GPU ran above the clock of the ceilings, the GPU profile is not this GPU's, "
+        f"or the counter leaves traffic out{f' ({caveats})' if caveats else ''}"
+    )

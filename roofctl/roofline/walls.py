@@ -1,0 +1,116 @@
+"""Memory walls: how many transactions an access needs, against what known access patterns need.
+
+After Ding & Williams (PMBS 2019): x is memory instructions per transaction of their class, y is those
+instructions per second. Global accesses count requests and 32-byte sectors at L1, shared ones
+instructions and 128-byte wavefronts. Loads and stores stand apart: one kernel may read well and write badly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from roofctl.launches.evaluate import Note
+from roofctl.quantities import catalogue
+from roofctl.roofline.kernel import Facts
+from roofctl.roofline.missing import Gaps
+from roofctl.roofline.model import KernelPoints, Point
+
+Space = Literal["global", "shared"]
+
+NONE: Final = "no such access"
+BULK: Final = "no request at L1: bulk copies (TMA) pass it by"
+
+_MOST: Final = 1.005
+"""One request moves at least one transaction; counters of one launch agree to better than this."""
+
+_STRAY_SECTORS: Final = 100_000
+"""Instruction and constant fetches that L2 shows for a kernel without data traffic."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """One class of accesses: the quantities that count its instructions and its transactions."""
+
+    space: Space
+    name: str
+    instructions: str
+    transactions: str
+
+
+ACCESSES: Final = (
+    Access("global", "global load", "l1_global_load_requests", "l1_global_load_sectors"),
+    Access("global", "global store", "l1_global_store_requests", "l1_global_store_sectors"),
+    Access("shared", "shared load", "shared_load_instructions", "shared_load_wavefronts"),
+    Access("shared", "shared store", "shared_store_instructions", "shared_store_wavefronts"),
+)
+
+
+def wall_points(kernels: Sequence[Facts], spaces: Sequence[Space]) -> tuple[list[KernelPoints], list[Note]]:
+    """Every kernel with its points in ``spaces``, and why some are not there.
+
+    A point's ``work`` is its space, its ``level`` the access, its ``traffic`` the transactions per launch.
+    ``missing`` of a kernel says by access why it has no point. An intensity above 1 cannot be: a warp's access
+    moves one transaction or more. It is said, not drawn.
+    """
+    gaps, impossible = Gaps(), Gaps()
+    several = len({facts.sources for facts in kernels}) > 1
+    found = [_walls(facts, spaces, gaps, impossible, several=several) for facts in kernels]
+    warnings = [Note(note.text, warning=True) for note in impossible.notes(len(kernels))]
+    return found, [*warnings, *gaps.notes(len(kernels))]
+
+
+def _walls(facts: Facts, spaces: Sequence[Space], gaps: Gaps, impossible: Gaps, *, several: bool) -> KernelPoints:
+    points: list[Point] = []
+    missing: dict[str, str] = {}
+    for access in ACCESSES:
+        if access.space not in spaces:
+            continue
+        why = _why_not(facts, access)
+        if not why:
+            points.append(_point(facts, access, gaps))
+            continue
+        missing[access.name] = why
+        if why not in (NONE, BULK):
+            (impossible if why.startswith("not drawn") else gaps).add(f"{access.name}: {why}", facts.short_name)
+    return KernelPoints(
+        facts.kernel,
+        facts.short_name,
+        tuple(points),
+        time_share=facts.time_share,
+        launches=facts.launches,
+        missing=missing,
+        note=", ".join(Path(source).name for source in facts.sources) if several else "",
+    )
+
+
+def _why_not(facts: Facts, access: Access) -> str:
+    """Why a kernel has no point of this access; empty when it has one."""
+    instructions, transactions = facts[access.instructions], facts[access.transactions]
+    for value, name in ((instructions, access.instructions), (transactions, access.transactions)):
+        if value is None:
+            sets = " and ".join(catalogue().quantities[name].sets)
+            return f"{facts.reason(name)}; the metric set {sets} brings it (roofctl profile --set {sets})"
+    if not instructions or not transactions:
+        moved = access.space == "global" and (facts["l2_transactions"] or 0) > _STRAY_SECTORS
+        nothing = not any(facts[a.instructions] for a in ACCESSES if a.space == "global")
+        return BULK if moved and nothing else NONE
+    if not facts["seconds"]:
+        return "no time"
+    if instructions > _MOST * transactions:
+        cause = facts.caveats.get(access.instructions) or "the counters do not belong together"
+        ratio = f"{instructions / transactions:.3g}"
+        return f"not drawn: {ratio} instructions per transaction, above the possible 1: {cause}"
+    return ""
+
+
+def _point(facts: Facts, access: Access, gaps: Gaps) -> Point:
+    instructions, transactions = facts[access.instructions], facts[access.transactions]
+    caveats = [text for name in (access.instructions, access.transactions) if (text := facts.caveats.get(name))]
+    for text in caveats:
+        gaps.add(f"{access.name}: {text}", facts.short_name)
+    inexact = "the counts are not exact" if caveats else ""
+    rate = instructions / facts["seconds"]
+    return Point(access.name, transactions, instructions / transactions, rate, inexact, access.space)

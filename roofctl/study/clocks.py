@@ -1,0 +1,125 @@
+"""At which clocks the ceilings are drawn: those of the capture, or those that the user names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Final, Literal
+
+from roofctl.core.errors import InputError
+from roofctl.core.units import prefixed
+from roofctl.gpus import GpuProfile
+from roofctl.launches.aggregate import Kernels
+from roofctl.launches.evaluate import Note
+from roofctl.roofline.model import BOOST, Clock
+from roofctl.study.device import AS_CAPTURED, Device, captured_clock, median_clock_hz
+
+ClockChoice = Literal["captured", "boost", "base"] | float
+"""A clock by name, or in Hz."""
+
+_APART: Final = 0.03
+"""Clocks further apart than this are not the same clock: readings are good to about 1 %."""
+
+_SLOWEST: Final = 0.5
+"""A memory clock below this part of the profile's is counted in other units (GDDR), not slower memory."""
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Clocks that ceilings are scaled to, per domain; None leaves a ceiling at its own.
+
+    ``captured`` is the SM clock of the capture, whichever was chosen. ``each`` holds, by the sources of a capture,
+    the clocks of several captures that ran at different ones: each is judged at its own. ``remarks`` belong on
+    a picture, where fractions look other than they are.
+    """
+
+    sm: Clock | None = None
+    l2: Clock | None = None
+    memory: Clock | None = None
+    captured: Clock | None = None
+    each: Mapping[tuple[str, ...], Clock] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def choose_clocks(
+    captures: Sequence[Kernels], device: Device, profile: GpuProfile | None, choice: ClockChoice | None
+) -> tuple[Clocks, list[Note]]:
+    """Clocks of the ceilings, and a warning where the chosen SM clock is not the one the kernels ran at.
+
+    Raises InputError for a captured clock that the capture does not hold, a base clock that nobody knows,
+    and a clock that is not positive.
+    """
+    each = _each(captures, device)
+    if each and choice in (None, "captured"):
+        hz = sorted(clock.hz for clock in each.values())
+        middle = Clock(median(hz), "sm", f"median of captures at {prefixed(hz[0], 'Hz')} to {prefixed(hz[-1], 'Hz')}")
+        said = "the captures ran at different SM clocks: each is judged at its own, ceilings are drawn at the median"
+        return Clocks(middle, _l2(captures, profile), _memory(captures, profile), middle, each), [Note(said)]
+    remarks: tuple[str, ...] = ()
+    captured, remark = captured_clock(captures, device.max_sm_clock_hz)
+    notes = [remark] if remark else []
+    sm = _chosen(choice, captured, profile)
+    if sm and captured and abs(sm.hz / captured.hz - 1) > _APART:
+        remarks = (_mismatch(sm, captured),)
+        notes += [Note(f"{remark}; --clock captured takes it out", warning=True) for remark in remarks]
+    if captured is None and profile is not None:
+        notes.append(Note("the input does not say at which SM clock it ran: fractions may be off by its distance"))
+    return Clocks(sm, _l2(captures, profile), _memory(captures, profile), captured, remarks=remarks), notes
+
+
+def _each(captures: Sequence[Kernels], device: Device) -> dict[tuple[str, ...], Clock]:
+    """Clocks of several captures, where they are apart; empty otherwise."""
+    found = {c.sources: captured_clock([c], device.max_sm_clock_hz)[0] for c in captures}
+    known = {sources: clock for sources, clock in found.items() if clock and clock.origin == AS_CAPTURED}
+    rates = [clock.hz for clock in known.values()]
+    return known if len(rates) > 1 and max(rates) / min(rates) - 1 > _APART else {}
+
+
+def _chosen(choice: ClockChoice | None, captured: Clock | None, profile: GpuProfile | None) -> Clock | None:
+    if choice is None or profile is None:
+        return captured
+    if choice == "captured":
+        if captured is None:
+            raise InputError(
+                "the input does not hold the SM clock at which it was captured",
+                hint="capture sm__cycles_elapsed.avg.per_second, or name a clock: --clock boost, base or MHz",
+            )
+        return captured
+    if choice == "boost":
+        return Clock(profile.clocks.sm_boost_hz.value, "sm", BOOST)
+    if choice == "base":
+        base = profile.clocks.sm_base_hz
+        if base is None or base.value is None:
+            raise InputError(
+                f"the base clock of {profile.name} is not known",
+                hint="give it in MHz: --clock 1095, or use --clock boost",
+            )
+        return Clock(base.value, "sm", "base")
+    if not choice > 0:
+        raise InputError(f"a clock of {choice:g} Hz draws no ceiling", hint="give it in MHz: --clock 1980")
+    return Clock(choice, "sm", "as given")
+
+
+def _mismatch(sm: Clock, captured: Clock) -> str:
+    share = abs(1 - captured.hz / sm.hz)
+    way = "lower" if captured.hz < sm.hz else "higher"
+    return (
+        f"ceilings are at {prefixed(sm.hz, 'Hz')} ({sm.origin}), the kernels ran at {prefixed(captured.hz, 'Hz')}: "
+        f"fractions of compute, issue, L1 and shared roofs look {share:.0%} {way} for that alone"
+    )
+
+
+def _l2(captures: Sequence[Kernels], profile: GpuProfile | None) -> Clock | None:
+    hz = median_clock_hz(captures, "l2_clock_hz")
+    if hz is None or profile is None or (profile.l2_hz and abs(hz / profile.l2_hz - 1) <= _APART):
+        return None
+    return Clock(hz, "l2", "as captured")
+
+
+def _memory(captures: Sequence[Kernels], profile: GpuProfile | None) -> Clock | None:
+    hz = median_clock_hz(captures, "memory_clock_hz")
+    own = profile.memory.clock_hz.value if profile else None
+    if hz is None or own is None or not _SLOWEST <= hz / own < 1 - _APART:
+        return None
+    return Clock(hz, "memory", "as captured")

@@ -1,0 +1,109 @@
+"""What the inputs say of the GPU: its name, size, and the clock it ran at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from roofctl.core.errors import InputError
+from roofctl.launches.aggregate import Kernels
+from roofctl.launches.evaluate import Note, Part
+from roofctl.roofline.model import Clock
+
+LONG_LAUNCH_SECONDS: Final = 40e-6
+"""Clocks derived from shorter launches are unreliable: 1.76-2.03 GHz seen at a constant 1.98 GHz (H200)."""
+
+AS_CAPTURED: Final = "as captured"
+"""Origin of a clock that the capture itself gives."""
+
+_CLOCK_SPREAD: Final = 0.05
+"""Clocks of long launches that differ by more than this are worth a warning."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """What the inputs say of the GPU; None or empty where they are silent."""
+
+    names: tuple[str, ...] = ()
+    compute_capabilities: tuple[str, ...] = ()
+    sm_count: int | None = None
+    max_sm_clock_hz: float | None = None
+
+
+def describe_device(parts: Sequence[Part]) -> Device:
+    """Device facts over all parts: names, compute capabilities, SM count, highest SM clock."""
+    names: dict[str, None] = {}
+    capabilities: dict[str, None] = {}
+    for part in parts:
+        names.update(dict.fromkeys(part.frame["device"].dropna().unique()))
+        capabilities.update(dict.fromkeys(part.frame["compute_capability"].dropna().unique()))
+    return Device(tuple(names), tuple(capabilities), _attribute(parts, "launch__sm_count"), _max_clock(parts))
+
+
+def _attribute(parts: Sequence[Part], counter: str) -> int | None:
+    values = [int(v) for part in parts if counter in part.frame for v in part.frame[counter].dropna().unique()]
+    return max(values) if values else None
+
+
+def _max_clock(parts: Sequence[Part]) -> float | None:
+    for counter in ("device__attribute_max_gpu_frequency_khz", "device__attribute_clock_rate"):
+        value = _attribute(parts, counter)
+        if value:
+            return value * 1e3
+    return None
+
+
+def captured_clock(captures: Sequence[Kernels], max_hz: float | None) -> tuple[Clock | None, Note | None]:
+    """SM clock of the captures: the median over launches of at least 40 µs, never above the device's maximum.
+
+    Where only shorter launches have a clock, the maximum stands in, with a note. None when nothing is known.
+    """
+    long_hz: list[float] = []
+    short = False
+    for capture in captures:
+        if not (capture.has("sm_clock_hz") and capture.has("seconds")):
+            continue
+        frame = capture.frame
+        long_enough = (frame["seconds"] >= LONG_LAUNCH_SECONDS).fillna(value=False)
+        long_hz += [
+            float(hz) for hz in frame.loc[long_enough, "sm_clock_hz_median"].fillna(frame["sm_clock_hz"]).dropna()
+        ]
+        short = short or bool(frame["sm_clock_hz"].notna().any())
+    if long_hz:
+        hz = float(pd.Series(long_hz).median())
+        spread = max(long_hz) / min(long_hz) - 1
+        note = (
+            Note(f"SM clocks of the launches differ by {spread:.0%}; ceilings are drawn at their median", warning=True)
+            if spread > _CLOCK_SPREAD
+            else None
+        )
+        return Clock(min(hz, max_hz) if max_hz else hz, "sm", AS_CAPTURED), note
+    if short and max_hz:
+        text = (
+            "every launch is shorter than 40 µs, too short to derive the SM clock: ceilings are at the device's maximum"
+        )
+        return Clock(max_hz, "sm", "device maximum"), Note(text)
+    return None, None
+
+
+def median_clock_hz(captures: Sequence[Kernels], quantity: str) -> float | None:
+    """Median over kernels of at least 40 µs of a clock such as ``l2_clock_hz``; None when none of them has it."""
+    found: list[float] = []
+    for capture in captures:
+        if capture.has(quantity) and capture.has("seconds"):
+            long_enough = (capture.frame["seconds"] >= LONG_LAUNCH_SECONDS).fillna(value=False)
+            found += [float(hz) for hz in capture.frame.loc[long_enough, quantity].dropna()]
+    return float(pd.Series(found).median()) if found else None
+
+
+def one_device(device: Device) -> None:
+    """Raise InputError when the inputs come from different GPUs: one roofline cannot serve both."""
+    for what, values in (("GPUs", device.names), ("compute capabilities", device.compute_capabilities)):
+        if len(values) > 1:
+            raise InputError(
+                f"the inputs come from different {what}: {', '.join(values)}",
+                hint="give the captures of one GPU at a time",
+            )

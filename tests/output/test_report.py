@@ -1,0 +1,237 @@
+"""The report as data: stable names, one truth in every form, unknown as null with a reason."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roofctl.output.report import HEADINGS, bound_words, ceilings, document, full_names, table, to_csv, to_markdown
+from roofctl.roofline.analyse import COLUMNS
+from roofctl.study.study import Request, Study, study
+
+from support.shapes import DRAM_R, FULL, ISSUED, L2, LSU, SHARED_LD, SHARED_ST, TIME, L, ncu_raw, ncu_summary, write
+
+H200 = {"device__attribute_display_name": "NVIDIA H200", "launch__sm_count": 132}
+
+# Scripts rely on these names, in this order: change them and the schema number together.
+STABLE = [
+    "kernel",
+    "short_name",
+    "launches",
+    "seconds",
+    "seconds_median",
+    "seconds_min",
+    "seconds_max",
+    "seconds_total",
+    "time_share",
+    "warp_instructions",
+    "issued_warp_instructions",
+    "l1_transactions",
+    "l2_transactions",
+    "hbm_transactions",
+    "gips",
+    "l1_intensity",
+    "l2_intensity",
+    "hbm_intensity",
+    "l1_of_roof",
+    "l2_of_roof",
+    "hbm_of_roof",
+    "bound",
+    "bound_level",
+    "attainable_gips",
+    "l1_bound",
+    "l2_bound",
+    "hbm_bound",
+    "l1_global_sectors",
+    "l1_local_sectors",
+    "l1_lsu_sectors",
+    "shared_wavefronts",
+    "thread_instructions",
+    "sm_clock_hz",
+    "grid",
+    "block",
+    "source",
+    "issued_gips",
+    "issued_of_peak",
+    "thread_efficiency",
+    "lost_fraction",
+    "predicated_on_fraction",
+    "verdict",
+    "advice",
+    "rank",
+]
+
+
+def answer(folder: Path, *launches: L, **options: Any) -> Study:
+    given = launches or (L("k(int)", {**FULL, **H200}), L("void f<1|2>(char)", {**FULL, **H200, DRAM_R: "n/a"}, id="1"))
+    return study(Request(inputs=tuple(write(folder, a=ncu_raw(given))), **options))
+
+
+def test_names_of_a_row_are_stable() -> None:
+    assert list(COLUMNS) == STABLE
+
+
+def test_the_document(tmp_path: Path) -> None:
+    found = document(answer(tmp_path))
+    assert list(found) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels"]
+    assert found["schema"] == 1
+    assert [Path(source).name for source in found["source"]] == ["a.csv"]
+    assert found["gpu"] == {
+        "name": "NVIDIA H200",
+        "profile": "h200",
+        "chip": "gh100",
+        "compute_capability": "9.0",
+        "sm_clock_hz": 1.5e9,
+        "sm_clock_origin": "as captured",
+    }
+    assert [list(row) for row in found["kernels"]] == [STABLE, STABLE]
+
+
+def test_ceilings_state_rate_clock_origin_and_ridge(tmp_path: Path) -> None:
+    found = document(answer(tmp_path, ceilings="theoretical"))["ceilings"]
+    assert [entry["level"] for entry in found] == ["issue", "l1", "l2", "hbm"]
+    assert found[0] == {
+        "level": "issue",
+        "basis": "theoretical",
+        "warp_instructions_per_second": 792e9,
+        "clock_hz": 1.5e9,
+        "origin": "132 SMs x 4 at 1.5 GHz",
+    }
+    hbm = found[3]
+    assert hbm["transactions_per_second"] * 32 == hbm["bytes_per_second"] == 4.814304e12
+    assert hbm["ridge_intensity"] == pytest.approx(792e9 * 32 / 4.814304e12)
+
+
+def test_an_absent_ceiling_gives_the_reason(tmp_path: Path) -> None:
+    roofline = answer(tmp_path, ceilings="theoretical").rooflines[0]
+    lame = type(roofline)(roofline.gpu, roofline.peak, roofline.bandwidths[1:], {"l1": "not known"})
+    assert ceilings(lame)[-1] == {"level": "l1", "basis": "theoretical", "absent": "not known"}
+
+
+def test_unknown_is_null_with_a_reason_in_the_notes(tmp_path: Path) -> None:
+    found = json.loads(json.dumps(document(answer(tmp_path)), allow_nan=False))
+    gap = next(row for row in found["kernels"] if row["short_name"] == "f")
+    assert gap["hbm_transactions"] is None
+    assert gap["hbm_intensity"] is None
+    assert gap["hbm_of_roof"] is None
+    assert any("HBM" in note and "(f)" in note for note in found["notes"])
+
+
+def test_details_are_not_in_the_document(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, a="a line, of the application\n" + ncu_raw([L("k(int)", {**FULL, **H200})]))
+    answered = study(Request(inputs=(path,), ceilings="theoretical"))
+    assert [note.detail for note in answered.notes] == [True]
+    assert document(answered)["notes"] == []
+
+
+def test_an_unknown_gpu_is_null(tmp_path: Path) -> None:
+    found = document(answer(tmp_path, L("k(int)", cc="")))
+    assert set(found["gpu"].values()) == {None, 1.5e9, "as captured"}
+    assert found["ceilings"] == []
+
+
+def test_whole_counts_are_whole_in_json(tmp_path: Path) -> None:
+    big = 2**53 + 1
+    counters = {**FULL, **H200, ISSUED: big, LSU: big, SHARED_LD: 0, SHARED_ST: 0, L2: big}
+    text = json.dumps(document(answer(tmp_path, L("k(int)", counters))))
+    assert text.count("9007199254740993") == 4  # issued, L1 and its part, L2
+    assert '"launches": 1,' in text
+
+
+def test_csv_says_what_json_says(tmp_path: Path) -> None:
+    analysis = answer(tmp_path).analysis
+    read = list(csv.DictReader(io.StringIO(to_csv(analysis))))
+    assert [list(row) for row in read] == [STABLE, STABLE]
+    for made, row in zip(read, analysis.rows, strict=True):
+        advice = " | ".join(entry["text"] for entry in row["advice"] or ())
+        given = {**row, "advice": advice}
+        assert made == {name: "" if value is None else str(value) for name, value in given.items()}
+
+
+def test_csv_quotes_names_with_commas_and_quotes(tmp_path: Path) -> None:
+    name = 'void f<"x, y">(int, char)'
+    (row,) = csv.DictReader(io.StringIO(to_csv(answer(tmp_path, L(name)).analysis)))
+    assert row["kernel"] == name
+
+
+def test_markdown_is_a_table_whatever_the_names_hold(tmp_path: Path) -> None:
+    text = to_markdown(answer(tmp_path, L("void f<1|2>(a)"), L("void f<3|`4`>(a)", id="1")).analysis)
+    lines = text.splitlines()
+    assert len(lines) == 4
+    assert {line.replace("\\|", "").count("|") for line in lines} == {len(HEADINGS["instruction"]) + 1}
+    assert "`f<1\\|2>`" in lines[2]
+    assert "`f<3\\| 4 >`" in lines[3]
+    assert set(lines[1]) <= set("| -:")
+
+
+def test_cells_for_people(tmp_path: Path) -> None:
+    headings, body = table(answer(tmp_path).analysis)
+    assert headings == list(HEADINGS["instruction"])
+    rows = {cells[1]: cells for cells in body}
+    assert rows["k"][2:] == [
+        "1",
+        "100.0 µs",
+        "50.0 %",
+        "1.000",
+        "9.1 %",
+        "2.273",
+        "3.333",
+        "5.000",
+        "0.1 %",
+        "0.1 %",
+        "0.1 %",
+        "HBM",
+    ]
+    assert rows["f"][2:] == [
+        "1",
+        "100.0 µs",
+        "50.0 %",
+        "1.000",
+        "9.1 %",
+        "2.273",
+        "3.333",
+        "–",
+        "0.1 %",
+        "0.1 %",
+        "–",
+        "–",
+    ]
+
+
+def test_several_captures_have_a_source_column(tmp_path: Path) -> None:
+    paths = write(tmp_path, a=ncu_raw([L("k(int)")]), b=ncu_raw([L("k(int)")]))
+    headings, body = table(study(Request(inputs=tuple(paths))).analysis)
+    assert headings[-1] == "source"
+    assert [cells[-1] for cells in body] == ["a.csv", "b.csv"]
+
+
+def test_the_number_of_a_row_has_its_full_name(tmp_path: Path) -> None:
+    rows = answer(tmp_path).analysis.rows
+    assert full_names(rows) == "".join(f"{i}  {row['kernel']}\n" for i, row in enumerate(rows, 1))
+
+
+@pytest.mark.parametrize(
+    ("bound", "level", "words"),
+    [("memory", "l2", "L2"), ("memory", "hbm", "HBM"), ("compute", None, "instructions"), (None, None, "–")],
+)
+def test_bound_in_words(bound: str | None, level: str | None, words: str) -> None:
+    assert bound_words({"bound": bound, "bound_level": level}) == words
+
+
+def test_every_null_time_and_fraction_has_its_reason(tmp_path: Path) -> None:
+    summary = write(tmp_path, a=ncu_summary([L("k(int)", {**FULL, TIME: (120_000, 130_000, 100_000)})]))
+    answered = study(Request(inputs=tuple(summary)))
+    found = document(answered)
+    (row,) = found["kernels"]
+    assert row["seconds"] == pytest.approx(100e-6)
+    assert (row["seconds_median"], row["seconds_min"], row["seconds_max"], row["l1_of_roof"]) == (None,) * 4
+    assert found["notes"] == [
+        f"fractions and bounds are not known: {answered.question.message if answered.question else ''}",
+        "no median of the time: a summary does not hold the single launches (k)",
+        "no smallest and largest time: the summary holds none, or none that enclose its mean (k)",
+    ]

@@ -1,0 +1,348 @@
+"""ncu: command lines for every version, what is in its export, which profiler is chosen, and the real tool."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roofctl.core.errors import DeviceError, InputError, NothingProfiled, ToolFailed, UnfitTool
+from roofctl.profilers import ProfileRequest, Tool, ncu, profile, tools
+from roofctl.profilers.choose import choose
+from roofctl.profilers.counters import check_sets, known_sets
+from roofctl.profilers.exported import inspect
+from roofctl.profilers.outcome import Job
+
+NEW = Tool("ncu", "/opt/ncu", "2025.3.1")
+OLD = Tool("ncu", "/opt/ncu", "2020.2.0")
+ASKED = ("gpu__time_duration.sum", "smsp__inst_executed.sum")
+
+
+def words(tool: Tool = NEW, **options) -> list[str]:
+    request = ProfileRequest(argv=("./app", "-x"), **options)
+    ncu.check(request, tool)
+    return list(ncu.build(request, tool, ASKED, Path("/c"))[0].argv)
+
+
+def value(command: list[str], option: str) -> str:
+    return command[command.index(option) + 1]
+
+
+def test_every_default_is_stated():
+    assert words() == [
+        *("/opt/ncu", "--config-file", "off", "--target-processes", "all", "--replay-mode", "kernel"),
+        *("--clock-control", "none", "--cache-control", "all", "--disable-extra-suffixes"),
+        *("--metrics", "gpu__time_duration.sum,smsp__inst_executed.sum", "--log-file", "/c/ncu.log"),
+        *("-f", "-o", "/c/report", "./app", "-x"),
+    ]
+
+
+def test_the_export_prints_base_units_in_the_c_locale():
+    run, export = ncu.build(ProfileRequest(argv=("./app",), env={"LANG": "de_DE"}), NEW, ASKED, Path("/c"))
+    assert export.env == {"LC_ALL": "C"}
+    assert export.output == Path("/c/capture.csv")
+    assert list(export.argv[:8]) == [
+        "/opt/ncu",
+        "--import",
+        "/c/report.ncu-rep",
+        "--csv",
+        "--page",
+        "raw",
+        "--print-units",
+        "base",
+    ]
+    assert export.argv[9].split(",") == [*ASKED, *ncu.FACTS]
+    # The application keeps the user's locale.
+    assert run.env == {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1", "LANG": "de_DE"}
+
+
+def test_filters():
+    command = words(kernel="gemm", launch_skip=3, launch_count=5, device=1)
+    assert value(command, "--kernel-name-base") == "function"
+    assert value(command, "--kernel-name") == "regex:gemm"
+    assert (value(command, "--launch-skip"), value(command, "--launch-count"), value(command, "--devices")) == (
+        "3",
+        "5",
+        "1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "exclude", "kept"),
+    [
+        ("gemm", "", {"gemm_a", "gemm_b", "my_gemm"}),
+        ("", "gemm", {"copy"}),
+        ("gemm", "_b$", {"gemm_a", "my_gemm"}),
+        ("^gemm|copy", "a", {"gemm_b", "copy"}),
+    ],
+)
+def test_one_expression_keeps_and_excludes(kernel, exclude, kept):
+    import re
+
+    expression = ncu.name_filter(kernel, exclude).removeprefix("regex:")
+    assert {name for name in ("gemm_a", "gemm_b", "my_gemm", "copy") if re.search(expression, name)} == kept
+
+
+@pytest.mark.parametrize(("name", "forms"), [("step", ["step", "step/"]), ("dom@step/", ["dom@step/"]), ("a]", ["a]"])])
+def test_an_nvtx_range_may_be_of_either_kind(name, forms):
+    command = words(nvtx=name)
+    assert [command[i + 1] for i, word in enumerate(command) if word == "--nvtx-include"] == forms
+    assert "--nvtx" in command
+
+
+def test_application_replay_goes_on_after_a_failure_when_asked():
+    assert value(words(replay="application", keep_going=True), "--check-exit-code") == "no"
+    assert "--check-exit-code" not in words(replay="application")
+    assert "--check-exit-code" not in words(keep_going=True)
+
+
+@pytest.mark.parametrize(
+    ("version", "has"),
+    [
+        ("2020.2.0", ()),
+        ("2022.3.0", ()),
+        ("2023.1.0", ("--config-file",)),
+        ("2024.1.1", ("--config-file", "--disable-extra-suffixes")),
+    ],
+)
+def test_guards_are_dropped_where_a_version_lacks_them(version, has):
+    command = words(replace(NEW, version=version))
+    assert tuple(option for option in ("--config-file", "--disable-extra-suffixes") if option in command) == has
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "message"),
+    [
+        ("2022.3.0", {"replay": "app-range"}, "ncu 2022.3.0 has no --replay-mode app-range: it came with ncu 2023.1"),
+        ("2021.3.0", {"replay": "range"}, "no --replay-mode range: it came with ncu 2022.1"),
+        ("2020.2.0", {"kernel": "x"}, "no --kernel-name: it came with ncu 2021.1"),
+        ("2020.2.0", {"exclude": "x"}, "no --kernel-name"),
+        ("2025.3.1", {"clock_control": "boost"}, "no --clock-control boost: it came with ncu 2026"),
+    ],
+)
+def test_what_a_version_lacks_is_refused_by_name(version, options, message):
+    with pytest.raises(InputError, match=message):
+        words(replace(NEW, version=version), **options)
+
+
+def test_the_versions_own_help_beats_the_table():
+    text = (
+        "Common Profile Options:\n"
+        "  --replay-mode arg (=kernel)           Mechanism\n"
+        "                                          kernel (default)\n"
+        "                                          application\n"
+        "  --cache-control arg (=all)            Caches\n"
+        "                                          all\n"
+        "                                          none\n"
+        "  --clock-control arg (=boost)          Control, not in nominal-range\n"
+        "                                          base\n"
+        "                                          boost\n"
+        "                                          none\n"
+        "  -k [ --kernel-name ] arg              Filter; range\n\n"
+        "Console Output Options:\n  --csv    x\n"
+    )
+    tool = replace(NEW, help=text)
+    assert "--config-file" not in words(tool)
+    assert value(words(tool, clock_control="boost"), "--clock-control") == "boost"
+    assert tools.offers(tool, "--kernel-name")
+    assert not tools.offers(tool, "--kernel-name-base")
+    with pytest.raises(InputError, match="--replay-mode range"):
+        words(tool, replay="range")
+
+
+def test_a_newer_version_has_boost():
+    assert value(words(replace(NEW, version="2026.1.0"), clock_control="boost"), "--clock-control") == "boost"
+
+
+# Counters ----------------------------------------------------------------------------------------------------
+
+
+def test_counters_of_a_set_are_listed_once_and_timed():
+    selected = ncu.counters("gh100", ["instruction"])
+    assert len(set(selected.counters)) == len(selected.counters)
+    assert selected.counters[:2] == ("gpu__time_duration.sum", "sm__cycles_elapsed.avg.per_second")
+    assert {
+        "smsp__thread_inst_executed.sum",
+        "l1tex__t_sectors_pipe_lsu.sum",
+        "lts__t_sectors_srcunit_tex.sum",
+        "dram__sectors_read.sum",
+    } <= {*selected.counters}
+    assert selected.left_out == ()
+    assert not [name for name in selected.counters if "__" not in name or name.startswith(("device__", "launch__"))]
+
+
+@pytest.mark.parametrize("name", known_sets())
+def test_every_set_has_a_time(name):
+    assert "gpu__time_duration.sum" in ncu.counters("gh100", [name]).counters
+
+
+def test_what_a_chip_lacks_is_left_out_with_the_reason():
+    selected = ncu.counters("gb10b", ["instruction"])
+    why = "this chip has no DRAM counters"
+    assert selected.left_out == (("memory_clock_hz", why), ("hbm_transactions", why))
+    assert not [name for name in selected.counters if name.startswith("dram__")]
+    assert "dram__sectors_op_read.sum" in ncu.counters("gb202", ["instruction"]).counters
+
+
+def test_sets_are_merged_and_all_means_all():
+    both = ncu.counters("gh100", ["walls", "instruction"]).counters
+    apart = {*ncu.counters("gh100", ["walls"]).counters, *ncu.counters("gh100", ["instruction"]).counters}
+    # The split of L1 makes its sum needless: one pass less on an H200.
+    assert apart - {*both} == {"l1tex__t_sectors_pipe_lsu.sum"}
+    assert {*both} <= apart
+    assert check_sets(["all"]) == known_sets()
+    assert check_sets(["walls", "walls"]) == ("walls",)
+    with pytest.raises(InputError, match="no metric set called 'x'"):
+        check_sets(["x"])
+
+
+# The export --------------------------------------------------------------------------------------------------
+
+CSV = (
+    '==WARNING== something\n"ID","Kernel Name","a__x.sum","a__y.sum","profiler__replayer_passes"\n"","","inst","",""\n'
+    '"0","k(int, ""b"")","1,024","n/a","3"\n"1","k2","","nan","5"\n'
+)
+
+
+def test_the_export_is_compared_with_what_was_asked():
+    found = inspect(CSV, ("a__x.sum", "a__y.sum", "a__z.sum"))
+    assert (found.rows, found.missing, found.empty, found.passes) == (2, ("a__z.sum",), ("a__y.sum",), 5)
+    assert found.counted(("a__x.sum", "a__y.sum"))
+    assert not found.counted(("a__y.sum", "a__z.sum"))
+
+
+def test_an_export_without_a_table():
+    assert inspect("==ERROR== Failed to load report file\n", ("a",)).missing == ("a",)
+    assert inspect("", ()).rows == 0
+
+
+def test_the_passes_column_is_not_needed():
+    assert inspect('"ID","a"\n"",""\n"0","1"\n', ("a",)).passes is None
+
+
+# The real ncu, of whichever version is installed; no GPU needed ----------------------------------------------
+
+
+class TestReal:
+    """Options, exit codes and messages as NVIDIA's own tool has them."""
+
+    pytestmark = [  # noqa: RUF012 - pytest wants a list
+        pytest.mark.ncu,
+        pytest.mark.skipif(shutil.which("ncu") is None, reason="ncu is not on PATH"),
+    ]
+
+    def test_it_is_found_and_told_apart(self):
+        tool = ncu.find()
+        assert tool.numbers >= (2020, 2)
+        assert "--target-processes" in tool.help
+        assert "ga100" in ncu.chips(tool.path)
+
+    def test_its_help_and_the_table_agree(self):
+        tool = ncu.find()
+        by_table = replace(tool, help="")
+        for option in ("--config-file", "--kernel-name", "--kernel-name-base", "--check-exit-code", "--nvtx-include"):
+            assert tools.offers(tool, option) == tools.offers(by_table, option), option
+        for option, values in (
+            ("--replay-mode", ("kernel", "application", "range", "app-range")),
+            ("--clock-control", ("none", "base", "boost")),
+            ("--cache-control", ("all", "none")),
+        ):
+            for name in values:
+                assert tools.offers(tool, option, name) == tools.offers(by_table, option, name), name
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"kernel": "a|b", "exclude": "c"},
+            {"nvtx": "x", "launch_skip": 1, "launch_count": 2},
+            {"replay": "application", "keep_going": True},
+            {"clock_control": "base", "cache_control": "none", "device": 0},
+        ],
+    )
+    def test_it_takes_every_option_that_we_pass(self, tmp_path, options):
+        """A refused option would end it before the program runs."""
+        request = ProfileRequest(argv=("sh", "-c", "echo ran"), **options)
+        tool = ncu.find()
+        ncu.check(request, tool)
+        command = ncu.build(request, tool, ncu.counters(None, ["all"]).counters, tmp_path)[0]
+        done = subprocess.run(
+            command.argv, env={**os.environ, **command.env}, capture_output=True, text=True, check=False
+        )
+        assert "ran" in done.stdout
+        assert done.returncode == 0
+
+    def test_a_program_without_cuda(self, tmp_path, capfd):
+        with pytest.raises(
+            NothingProfiled, match=r"neither true nor a process it started called CUDA|true ended before"
+        ) as caught:
+            profile(ProfileRequest(argv=("true",), output=tmp_path))
+        (log,) = tmp_path.glob("*.log")
+        assert "No kernels were profiled" in log.read_text()
+        assert str(log) in caught.value.hint
+
+    @pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -SEGV $$", 11)])
+    def test_a_program_that_fails(self, tmp_path, script, code):
+        with pytest.raises(Exception, match=f"failed with code {code}") as caught:
+            profile(ProfileRequest(argv=("sh", "-c", script), output=tmp_path))
+        assert (caught.value.exit_code, caught.value.code) == (7, code)
+
+    def test_a_missing_program_by_its_own_message(self, tmp_path):
+        tool = ncu.find()
+        request = ProfileRequest(argv=("./nosuch",))
+        command = ncu.build(request, tool, ASKED, tmp_path)[0]
+        done = subprocess.run(command.argv, capture_output=True, text=True, check=False)
+        assert done.returncode in (1, 255)
+        assert "does not exist or is not an executable" in done.stdout + (tmp_path / "ncu.log").read_text()
+
+    def test_a_filter_that_is_no_expression_for_it(self, tmp_path):
+        # Python takes a possessive group name that Boost does not.
+        with pytest.raises(InputError, match="does not take the kernel filter"):
+            profile(ProfileRequest(argv=("true",), kernel="(?P<x>a)", output=tmp_path))
+
+    def test_an_option_that_it_does_not_know(self, tmp_path):
+        request = ProfileRequest(argv=("true",), replay="nosuch")  # type: ignore[arg-type]
+        outcome = ncu.run(Job(request, ncu.find(), ncu.counters(None, ["walls"]), tmp_path))
+        assert outcome.kernels == 0
+        assert isinstance(outcome.error, ToolFailed)
+        assert "replay-mode" in outcome.error.message
+
+    def test_a_timeout(self, tmp_path):
+        with pytest.raises(Exception, match=r"ran past 1 s under ncu and was stopped; nothing was profiled") as caught:
+            profile(ProfileRequest(argv=("sleep", "60"), timeout=1, output=tmp_path))
+        assert caught.value.exit_code == 124
+
+    def test_a_report_is_exported_with_our_columns_only(self, tmp_path):
+        """ROOFCTL_REPORTS names a folder with .ncu-rep files that this ncu can read."""
+        folder = os.environ.get("ROOFCTL_REPORTS")
+        if not folder:
+            pytest.skip("ROOFCTL_REPORTS is not set")
+        tool, read = ncu.find(), 0
+        for report in sorted(Path(folder).glob("*.ncu-rep")):
+            shutil.copy(report, tmp_path / ncu.REPORT)
+            export = ncu.build(ProfileRequest(argv=("x",)), tool, ASKED, tmp_path)[1]
+            done = subprocess.run(
+                export.argv, env={**os.environ, **export.env}, capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                assert "Failed to load report file" in done.stdout + done.stderr
+                continue
+            found = inspect(done.stdout, ASKED)
+            assert found.rows > 0
+            assert "device__attribute_display_name" in found.columns
+            assert found.passes is not None
+            assert len(found.columns) < 25
+            read += 1
+        assert read
+
+    @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="a GPU may be here")
+    def test_auto_without_a_gpu(self):
+        assert choose("auto", None).tool.name == "ncu"
+
+
+def test_device_errors_have_their_own_code():
+    assert {DeviceError.exit_code, UnfitTool.exit_code, NothingProfiled.exit_code} == {5, 3, 8}

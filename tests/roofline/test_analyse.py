@@ -1,0 +1,460 @@
+"""Rows and points: which instructions count, which levels have a point, what bounds, and why something is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from roofctl.core.errors import InputError
+from roofctl.launches.aggregate import Group, group_captures
+from roofctl.launches.evaluate import evaluate
+from roofctl.quantities import catalogue
+from roofctl.roofline.analyse import COLUMNS, Analysis, Instructions, Machine, Selection, Wanted, analyse, whole
+from roofctl.roofline.model import Bandwidth, Clock, Peak, Roofline
+
+from support.shapes import (
+    DRAM_R,
+    DRAM_W,
+    FULL,
+    GLOBAL,
+    ISSUED,
+    L2,
+    L2_ALL,
+    LOCAL,
+    LSU,
+    SHARED_LD,
+    SHARED_ST,
+    THREAD,
+    TIME,
+    L,
+    ncu_raw,
+    ncu_summary,
+    parts,
+)
+
+SM = Clock(1e9, "sm")
+# Ridges: L1 1, L2 2, HBM 8 warp instructions per transaction.
+ROOF = Roofline(
+    "toy",
+    Peak(8e9, "theoretical", SM),
+    (
+        Bandwidth("l1", 32 * 8e9, "theoretical", SM),
+        Bandwidth("l2", 32 * 4e9, "theoretical"),
+        Bandwidth("hbm", 32 * 1e9, "theoretical"),
+    ),
+)
+
+
+def analysed(
+    *files: Sequence[L],
+    chip: str | None = "gh100",
+    group: Group = "kernel",
+    instructions: Instructions = "thread",
+    roofline: Roofline | None = ROOF,
+    **selection: Any,
+) -> Analysis:
+    read = [part for i, each in enumerate(files) for part in parts(ncu_raw(each), source=f"runs/{'abc'[i]}.csv")]
+    captures = group_captures([evaluate(part, chip) for part in read], group)
+    known = catalogue().chips.get(chip or "")
+    machine = Machine(roofline) if roofline else None
+    return analyse(
+        captures, machine, wanted=Wanted(instructions=instructions), chip=known, selection=Selection(**selection)
+    )
+
+
+def row(counters: Mapping[str, object], **options: Any) -> Mapping[str, Any]:
+    return analysed([L("k(int)", counters)], **options).rows[0]
+
+
+def texts(analysis: Analysis) -> list[str]:
+    return [note.text for note in analysis.notes]
+
+
+def without(*names: str, **more: object) -> dict[str, object]:
+    return {**{k: v for k, v in FULL.items() if k not in names}, **more}
+
+
+def test_a_whole_launch() -> None:
+    found = row(FULL)
+    assert list(found) == list(COLUMNS)
+    expected = {
+        "kernel": "k(int)",
+        "short_name": "k",
+        "launches": 1,
+        "time_share": 1.0,
+        "warp_instructions": 100_000,
+        "issued_warp_instructions": 110_000,
+        "thread_instructions": 3_200_000,
+        "l1_transactions": 44_000,
+        "l2_transactions": 30_000,
+        "hbm_transactions": 20_000,
+        "l1_lsu_sectors": 40_000,
+        "l1_global_sectors": None,
+        "l1_local_sectors": None,
+        "shared_wavefronts": 1_000,
+        "l1_intensity": pytest.approx(100 / 44),
+        "l2_intensity": pytest.approx(100 / 30),
+        "hbm_intensity": pytest.approx(5.0),
+        "gips": pytest.approx(1.0),
+        "l1_of_roof": pytest.approx(1 / 8),
+        "l2_of_roof": pytest.approx(1 / 8),
+        "hbm_of_roof": pytest.approx(1 / 5),
+        "l1_bound": "compute",
+        "l2_bound": "compute",
+        "hbm_bound": "memory",
+        "bound": "memory",
+        "bound_level": "hbm",
+        "attainable_gips": pytest.approx(5.0),
+        "sm_clock_hz": 1.5e9,
+        "grid": "(64, 1, 1)",
+        "block": "(256, 1, 1)",
+        "source": "runs/a.csv",
+        "seconds": pytest.approx(1e-4),
+        "seconds_total": pytest.approx(1e-4),
+        "seconds_median": pytest.approx(1e-4),
+        "seconds_min": pytest.approx(1e-4),
+        "seconds_max": pytest.approx(1e-4),
+        "issued_gips": pytest.approx(1.1),
+        "issued_of_peak": pytest.approx(1.1 / 8),
+        "thread_efficiency": pytest.approx(1 / 1.1),
+        "lost_fraction": pytest.approx(1 - 1 / 1.1),
+        "predicated_on_fraction": None,
+        "verdict": "HBM would bind first, but only 20% of its roof is reached: 5 times faster at the roof",
+        "advice": [],
+        "rank": None,
+    }
+    assert dict(found) == expected
+
+
+def test_points_share_one_height_and_know_their_launches() -> None:
+    (kernel,) = analysed([L("k(int)"), L("k(int)", id="1")]).kernels
+    assert [(p.level, p.traffic, p.per_second) for p in kernel.points] == [
+        ("l1", 44_000, pytest.approx(1e9)),
+        ("l2", 30_000, pytest.approx(1e9)),
+        ("hbm", 20_000, pytest.approx(1e9)),
+    ]
+    assert kernel.launches == 2
+    assert kernel.issued_per_second == pytest.approx(1.1e9)
+    assert kernel.seconds_total == pytest.approx(200e-6)
+    assert kernel.note == ""
+    assert kernel.missing == {}
+
+
+def test_a_kernels_rate_is_the_quotient_of_sums() -> None:
+    slow = without(TIME, THREAD, **{TIME: 300_000, THREAD: 320_000})
+    found = analysed([L("k(int)"), L("k(int)", slow, id="1")]).rows[0]
+    assert found["gips"] == pytest.approx((100_000 + 10_000) / 400e-6 / 1e9)
+    assert found["hbm_intensity"] == pytest.approx(110 / 40)
+
+
+# --- instructions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("counters", "instructions", "count", "note"),
+    [
+        (FULL, "thread", 100_000, None),
+        (FULL, "issued", 110_000, None),
+        (without(THREAD), "thread", 110_000, "points use issued warp instructions: thread instructions were not captured (k)"),
+        (without(THREAD), "issued", 110_000, None),
+        (without(ISSUED), "issued", 100_000,
+         "points use thread instructions / 32 (a lower bound): issued warp instructions were not captured (k)"),
+        (without(ISSUED), "thread", 100_000,
+         "issued warp instructions were not captured: thread instructions / 32 is a lower bound of them (k)"),
+        (without(ISSUED, THREAD), "thread", None, f"no instruction count: {THREAD} not captured (k)"),
+        (without(THREAD, **{THREAD: 3_200_016}), "thread", 100_000.5, None),
+        (without(THREAD, **{THREAD: 3_600_000}), "thread", 112_500,
+         "more than 32 thread instructions per warp instruction: the counters do not belong together (k)"),
+    ],
+)  # fmt: skip
+def test_which_instructions_count(
+    counters: dict[str, object], instructions: Instructions, count: float | None, note: str | None
+) -> None:
+    analysis = analysed([L("k(int)", counters)], instructions=instructions)
+    assert analysis.rows[0]["warp_instructions"] == count
+    assert analysis.rows[0]["gips"] == (None if count is None else pytest.approx(count / 1e5))
+    assert texts(analysis) == ([note] if note else [])
+
+
+def test_no_instructions_no_points_but_the_traffic_is_listed() -> None:
+    analysis = analysed([L("k(int)", without(ISSUED, THREAD))])
+    assert analysis.kernels[0].points == ()
+    assert analysis.kernels[0].missing == dict.fromkeys(("l1", "l2", "hbm"), "no instruction count")
+    assert analysis.rows[0]["hbm_transactions"] == 20_000
+    assert analysis.rows[0]["hbm_intensity"] is None
+    assert analysis.rows[0]["bound"] is None
+
+
+def test_no_time_no_rate() -> None:
+    analysis = analysed([L("k(int)", without(TIME))])
+    found = analysis.rows[0]
+    assert (found["seconds"], found["gips"], found["time_share"]) == (None, None, None)
+    assert found["hbm_intensity"] == pytest.approx(5.0)
+    assert analysis.kernels[0].missing["hbm"] == "no time"
+    assert texts(analysis) == [f"no time: {TIME} not captured (k)"]
+
+
+# --- levels -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", ["l2", "hbm"])
+def test_zero_traffic_is_no_point_and_says_why(level: str) -> None:
+    zero = {L2: 0} if level == "l2" else {DRAM_R: 0, DRAM_W: 0}
+    analysis = analysed([L("k(int)", without(*zero, **zero))])
+    assert analysis.rows[0][f"{level}_transactions"] == 0
+    assert analysis.rows[0][f"{level}_intensity"] is None
+    assert analysis.kernels[0].point(level) is None
+    assert analysis.kernels[0].missing[level] == "no traffic at this level"
+    assert texts(analysis) == [f"no {level.upper()} point: no traffic at this level (k)"]
+
+
+def test_a_missing_level_names_its_counter() -> None:
+    analysis = analysed([L("k(int)", without(DRAM_R))])
+    assert analysis.rows[0]["hbm_transactions"] is None
+    assert analysis.kernels[0].missing == {"hbm": "dram__sectors_read.sum not captured"}
+    assert texts(analysis) == ["no HBM point: dram__sectors_read.sum not captured (k)"]
+
+
+TMA = "not counted: L2 got more from the multiprocessors than L1 counted (bulk copies by TMA, or textures)"
+
+
+@pytest.mark.parametrize(
+    ("counters", "chip", "transactions"),
+    [
+        # nothing at L1 although L2 is busy: not counted, on any chip
+        ({LSU: 0, SHARED_LD: 0, SHARED_ST: 0, L2: 3_000_000}, "gh100", None),
+        ({LSU: 0, SHARED_LD: 0, SHARED_ST: 0, L2: 30_000}, "ga100", None),
+        ({**GLOBAL, **LOCAL, SHARED_LD: 0, SHARED_ST: 0, L2: 3_000_000}, "gh100", None),
+        # only shared wavefronts at L1: the global part was not counted
+        ({LSU: 0, SHARED_LD: 5_000, SHARED_ST: 5_000, L2: 3_000_000}, "gh100", None),
+        # some at L1, more at L2: only a chip with bulk copies explains it
+        ({LSU: 40_000, SHARED_LD: 0, SHARED_ST: 0, L2: 3_000_000}, "gh100", None),
+        ({LSU: 40_000, SHARED_LD: 0, SHARED_ST: 0, L2: 3_000_000}, "ga100", 40_000),
+        ({LSU: 40_000, SHARED_LD: 0, SHARED_ST: 0, L2: 41_000}, "gh100", 40_000),
+        # an all-sources counter sees instruction fetches too, and is above L1 by nature
+        ({LSU: 0, SHARED_LD: 50, SHARED_ST: 50, L2_ALL: 20_000}, "gh100", 400),
+        ({LSU: 40_000, SHARED_LD: 0, SHARED_ST: 0, L2_ALL: 3_000_000}, "gh100", 40_000),
+        ({LSU: 0, SHARED_LD: 0, SHARED_ST: 0, L2_ALL: 3_000_000}, "gh100", None),
+        # idle everywhere is idle
+        ({LSU: 0, SHARED_LD: 0, SHARED_ST: 0, L2: 0}, "gh100", 0),
+    ],
+)
+def test_traffic_that_passes_l1_by_is_not_zero(
+    counters: dict[str, object], chip: str, transactions: int | None
+) -> None:
+    base = without(LSU, SHARED_LD, SHARED_ST, L2)
+    analysis = analysed([L("k(int)", {**base, **counters})], chip=chip)
+    assert analysis.rows[0]["l1_transactions"] == transactions
+    assert (analysis.kernels[0].missing.get("l1") == TMA) == (transactions is None)
+    assert any(TMA in text for text in texts(analysis)) == (transactions is None)
+
+
+@pytest.mark.parametrize(
+    ("counters", "level", "words", "caveat"),
+    [
+        (without(L2, **{L2_ALL: 46_000}), "l2", "lts__t_sectors also counts traffic between the two L2 partitions", "upper bound of the traffic"),
+        (without(LSU, **dict.fromkeys(GLOBAL, 10_000)), "l1", "local-memory sectors were not captured", "lower bound of the traffic"),
+        (without(LSU, **{"l1tex__t_sectors.sum": 40_000}), "l1", "L1 sectors include texture fetches", "traffic not exact"),
+    ],
+)  # fmt: skip
+def test_a_caveat_goes_with_its_point(counters: dict[str, object], level: str, words: str, caveat: str) -> None:
+    analysis = analysed([L("k(int)", counters)])
+    point = analysis.kernels[0].point(level)
+    assert point is not None
+    assert point.caveat == caveat
+    assert [text.startswith(f"{level.upper()}: {words}") for text in texts(analysis)] == [True]
+
+
+def test_a_caveat_is_said_once_for_all_kernels() -> None:
+    counters = without(L2, **{L2_ALL: 46_000})
+    analysis = analysed([L(f"k{i}(int)", counters, id=str(i)) for i in range(5)])
+    assert next(text for text in texts(analysis) if text.startswith("L2:")).endswith("(all kernels)")
+    part = analysed(
+        [L("a(int)", id="0"), *(L(f"k{i}(int)", without(DRAM_R, **{DRAM_R: "n/a"}), id=str(i + 1)) for i in range(5))]
+    )
+    assert texts(part) == ["no HBM point: no value for this kernel (k0, k1, k2 and 2 more)"]
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("counters", "bound"),
+    [
+        (FULL, ("memory", "hbm", 5.0)),
+        (without(DRAM_R, DRAM_W, **{DRAM_R: 5_000, DRAM_W: 0}), ("compute", None, 8.0)),
+        (without(DRAM_R, DRAM_W, **{DRAM_R: 0, DRAM_W: 0}), ("compute", None, 8.0)),
+        (without(DRAM_R), (None, None, None)),
+        (without(LSU, **{LSU: 400_000}), ("memory", "l1", pytest.approx(8 * 100 / 404))),
+        (without(LSU), ("memory", "hbm", 5.0)),
+        (without(LSU, DRAM_R, DRAM_W, **{DRAM_R: 5_000, DRAM_W: 0}), (None, None, None)),
+    ],
+)
+def test_bound(counters: dict[str, object], bound: tuple[object, ...]) -> None:
+    found = row(counters)
+    assert (found["bound"], found["bound_level"], found["attainable_gips"]) == bound
+
+
+def test_without_ceilings_fractions_and_bounds_are_unknown() -> None:
+    found = row(FULL, roofline=None)
+    assert found["gips"] == pytest.approx(1.0)
+    assert {
+        found[name] for name in COLUMNS if name.endswith(("_of_roof", "bound", "bound_level", "attainable_gips"))
+    } == {None}
+
+
+def test_a_point_above_its_roof_is_kept_and_warned_of() -> None:
+    analysis = analysed([L("k(int)", without(TIME, **{TIME: 10_000}))])
+    assert analysis.rows[0]["hbm_of_roof"] == pytest.approx(2.0)
+    assert len(analysis.kernels[0].points) == 3
+    warnings = [note.text for note in analysis.notes if note.warning]
+    assert [text.partition(", above it")[0] for text in warnings] == [
+        "k is 125% of its L1 roof",
+        "k is 125% of its L2 roof",
+        "k is 200% of its HBM roof",
+    ]
+
+
+# --- selection --------------------------------------------------------------------------------------------------------
+
+FOUR = [
+    L("void ns::gemm<4>(T1 *)", without(TIME, **{TIME: 50_000}), id="0"),
+    L("void ns::gemm<8>(T1 *)", without(TIME, **{TIME: 100_000}), id="1"),
+    L("copy(gemm *)", without(TIME, **{TIME: 200_000}), id="2"),
+    L("bool operator==(A, B)", without(TIME, **{TIME: 50_000}), id="3"),
+]
+
+
+def test_longest_first_and_shares_of_all_time() -> None:
+    rows = analysed(FOUR).rows
+    assert [(r["short_name"], r["time_share"]) for r in rows] == [
+        ("copy", pytest.approx(0.5)),
+        ("gemm<8>", pytest.approx(0.25)),
+        ("operator==", pytest.approx(0.125)),
+        ("gemm<4>", pytest.approx(0.125)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("selection", "kernels"),
+    [
+        ({"kernel": "gemm"}, ["gemm<8>", "gemm<4>"]),
+        ({"kernel": "^copy$"}, ["copy"]),
+        ({"kernel": "gemm", "match_full": True}, ["copy", "gemm<8>", "gemm<4>"]),
+        ({"kernel": "gemm<8>", "match_full": True}, ["gemm"]),
+        ({"exclude": "gemm|operator"}, ["copy"]),
+        ({"kernel": "g", "exclude": "<8>", "match_full": True}, ["copy", "gemm"]),
+        ({"kernel": "operator=="}, ["operator=="]),
+        ({"top": 2}, ["copy", "gemm"]),
+        ({"kernel": "gemm", "top": 1}, ["gemm"]),
+    ],
+)
+def test_selection(selection: dict[str, Any], kernels: list[str]) -> None:
+    rows = analysed(FOUR, **selection).rows
+    assert [r["short_name"] for r in rows] == kernels
+    assert rows[0]["time_share"] == pytest.approx(rows[0]["seconds_total"] / 400e-6)
+
+
+def test_an_empty_selection_lists_the_kernels() -> None:
+    with pytest.raises(
+        InputError, match="no kernel is left by --kernel 'nope'; the input has: gemm, copy, operator=="
+    ) as caught:
+        analysed(FOUR, kernel="nope")
+    assert "--match-full" in caught.value.hint
+    many = [L(f"k{i}(int)", id=str(i)) for i in range(15)]
+    with pytest.raises(InputError, match="k11 and 3 more"):
+        analysed(many, kernel="nope")
+
+
+@pytest.mark.parametrize("option", ["kernel", "exclude"])
+def test_a_filter_that_is_no_pattern(option: str) -> None:
+    with pytest.raises(InputError, match=rf"--{option} 'k\(' is not a regular expression"):
+        analysed(FOUR, **{option: "k("})
+
+
+# --- groups and captures ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("group", "launches"), [("kernel", [3]), ("kernel+grid", [2, 1]), ("launch", [1, 1, 1])])
+def test_groups(group: Group, launches: list[int]) -> None:
+    rows = analysed([L("k(int)"), L("k(int)", id="1"), L("k(int)", id="2", grid="(9, 1, 1)")], group=group).rows
+    assert [r["launches"] for r in rows] == launches
+    assert sum(r["seconds_total"] for r in rows) == pytest.approx(300e-6)
+
+
+def test_two_captures_carry_their_source_and_their_own_shares() -> None:
+    analysis = analysed([L("k(int)")], [L("k(int)"), L("j(int)", id="1")])
+    assert [(r["short_name"], r["source"], r["time_share"]) for r in analysis.rows] == [
+        ("j", "runs/b.csv", pytest.approx(0.5)),
+        ("k", "runs/a.csv", pytest.approx(1.0)),
+        ("k", "runs/b.csv", pytest.approx(0.5)),
+    ]
+    assert [kernel.note for kernel in analysis.kernels] == ["b.csv", "a.csv", "b.csv"]
+
+
+def test_the_note_of_a_joined_capture_names_all_its_files() -> None:
+    half, rest = {n: FULL[n] for n in (TIME, THREAD)}, {n: FULL[n] for n in (L2, DRAM_R, DRAM_W)}
+    analysis = analysed([L("k(int)", half)], [L("k(int)", rest)], [L("k(int)", FULL)])
+    assert sorted(kernel.note for kernel in analysis.kernels) == ["a.csv, b.csv", "c.csv"]
+
+
+def test_three_kernels_of_one_base_name_stay_apart() -> None:
+    rows = analysed([L(f"void read<{n}>(float *)", id=str(n)) for n in (1, 8, 32)]).rows
+    assert sorted(r["short_name"] for r in rows) == ["read<1>", "read<32>", "read<8>"]
+
+
+def test_counts_stay_whole() -> None:
+    big = 2**53 + 1
+    found = row(
+        without(ISSUED, LSU, SHARED_LD, SHARED_ST, L2, **{ISSUED: big, LSU: big, SHARED_LD: 0, SHARED_ST: 0, L2: big})
+    )
+    assert (found["issued_warp_instructions"], found["l1_transactions"], found["l2_transactions"]) == (big, big, big)
+    assert all(isinstance(found[n], int) for n in ("launches", "warp_instructions", "hbm_transactions"))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(5.0, 5), (5.25, 5.25), (0.1 + 0.2, 0.3), (2.0**53, 2.0**53), (None, None), (7, 7)]
+)
+def test_whole(value: float | None, expected: float | None) -> None:
+    made = whole(value)
+    assert made == expected
+    assert type(made) is type(expected)
+
+
+def test_a_summary_gives_means_and_ends() -> None:
+    text = ncu_summary(
+        [L("k(int)", {**FULL, TIME: ("90.00", "110.00", "100.00"), DRAM_R: ("1.00", "2.00", "1.50")})], 10
+    )
+    (captures,) = group_captures([evaluate(p, "gh100") for p in parts(text)], "kernel")
+    found = analyse([captures], Machine(ROOF)).rows[0]
+    assert found["launches"] == 10
+    assert (found["seconds_min"], found["seconds_max"]) == (pytest.approx(90e-9), pytest.approx(110e-9))
+    assert found["seconds_median"] is None
+    assert found["seconds_total"] == pytest.approx(1e-6)
+    assert found["hbm_transactions"] == 5_001.5
+
+
+@pytest.mark.parametrize(
+    ("counters", "reason"),
+    [({TIME: 0}, "no rate: the time is 0"), ({THREAD: 0, ISSUED: 0}, "no point: 0 instructions were counted")],
+)
+def test_a_time_or_a_count_of_zero_gives_no_point(counters: dict[str, object], reason: str) -> None:
+    found = analysed([L("k(int)", {**FULL, **counters})])
+    assert texts(found) == [f"{reason} (k)"]
+    assert found.kernels[0].points == ()
+    assert found.rows[0]["hbm_of_roof"] is None
+
+
+def test_a_launch_without_a_time_in_one_file_is_said_so() -> None:
+    found = analysed([L("a(int)"), L("b(int)", {**FULL, TIME: "n/a"}, id="1")])
+    assert texts(found) == ["no time: no value for this kernel (b)"]
+
+
+def test_many_kernels_above_a_roof_are_one_sentence() -> None:
+    fast = {**FULL, TIME: 1_000, L2: 0, LSU: 0, SHARED_LD: 0, SHARED_ST: 0}
+    found = analysed([L(f"k{i}(int)", {**fast, TIME: 1_000 + i}, id=str(i)) for i in range(5)])
+    said = [text for text in texts(found) if "above" in text]
+    assert len(said) == 1
+    assert said[0].startswith("5 kernels are above their HBM roof (k0 2000%, k1 1998%, k2 1996% and 2 more): ")
