@@ -18,7 +18,7 @@ from roofctl.core.kernel_names import visible
 
 if TYPE_CHECKING:
     from roofctl.core.errors import RoofctlError
-    from roofctl.launches.evaluate import Note
+    from roofctl.core.notes import Note
     from roofctl.study.study import Request, Study
 
 # Spelled out: importing them from their room would load what --help must not.
@@ -175,7 +175,7 @@ def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlEr
 
 def request_of(options: dict[str, Any]) -> Request:
     """The study request that ``input_options`` describe."""
-    from roofctl.roofline.analyse import Selection
+    from roofctl.roofline.select import Selection
     from roofctl.study.study import Request
 
     precisions = tuple(dict.fromkeys(options["precisions"]))

@@ -111,7 +111,7 @@ def _draw_walls(answer: Study, options: dict[str, Any], target: Path) -> None:
     from roofctl.plots.walls import walls
     from roofctl.roofline.walls import wall_points
 
-    kernels, notes = wall_points(answer.analysis.facts, options["walls"])
+    kernels, notes = wall_points(answer.analysis.kernels, options["walls"])
     say_notes([*answer.general, *notes])
     picture = walls(answer.rooflines, kernels, options["walls"], plot_options(answer, (), options))
     figure.save(picture, target)
@@ -139,8 +139,8 @@ def draw(answer: Study, mode: str | None, options: dict[str, Any], targets: Sequ
     """Draw ``answer`` once and write it to every target; says what was written."""
     from roofctl.plots import figure
 
-    kernels = answer.analysis.kernels
-    mode = mode or ("hierarchical" if len(answer.analysis.facts) == 1 else "multi")
+    kernels = answer.analysis.points
+    mode = mode or ("hierarchical" if len(answer.analysis.kernels) == 1 else "multi")
     if mode == "time":
         save(_time_picture(answer, options), targets)
         return
@@ -228,7 +228,7 @@ def plot_options(answer: Study, levels: tuple[str, ...], options: dict[str, Any]
         base = load_style(options["style"], base)
     for attribute, name in (("label", "labels"), ("color", "colors"), ("marker", "markers")):
         for entry in options.get(name) or ():
-            base = _restyle(base, attribute, entry, answer.analysis.kernels)
+            base = _restyle(base, attribute, entry, answer.analysis.points)
     base = replace(base, spread=bool(options.get("spread")))
     return replace(base, title=options["title"]) if options.get("title") else base
 

@@ -66,7 +66,6 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
     if times:
         _print_times(answer, form, names=names)
         return
-    rows = answer.analysis.rows
     if form == "json":
         _json(reports.document(answer))
     elif form == "csv":
@@ -80,7 +79,7 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
         told = reports.advice_markdown(analysis) if form == "md" else reports.advice_text(analysis, terminal_width())
         _text(f"\n{told}" if told else "")
     if names and form in ("table", "md"):
-        _text("\n" + reports.full_names(rows))
+        _text("\n" + reports.full_names([each.result.kernel.name for each in answer.analysis.explained]))
     say_notes(answer.notes)
     if answer.question:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
@@ -107,7 +106,7 @@ def _print_times(answer: Any, form: str, *, names: bool) -> None:
         say(describe_ceilings(answer))
         say(sums(timings))
     if names and form in ("table", "md"):
-        _text("\n" + reports.full_names(timetable.rows(timings)))
+        _text("\n" + reports.full_names([timing.kernel for timing in timings]))
     say_notes([*answer.general, *notes])
 
 

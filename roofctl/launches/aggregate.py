@@ -1,313 +1,236 @@
-"""From launches to kernels: join the parts of one capture, aggregate launches, keep the spread.
+"""From launches to kernels: aggregate the launch table by capture and kernel, keep the spread.
 
-Sum counts and times over launches, then divide: rates and ratios are never averaged.
+Counts and times are summed over launches, then divided: rates and ratios are never averaged.
 Times of different captures are never put together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+import numpy as np
 import pandas as pd
 
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import base_name, some
-from roofctl.launches.evaluate import CLOCKS_BESIDE, SECTION_OF_TIME, Evaluated, Note
-from roofctl.launches.groups import Column, Groups
+from roofctl.core.notes import Note
+from roofctl.launches.table import OTHER_CLOCKS, TIME_AND_CLOCK, LaunchTable, PartInfo
 from roofctl.quantities import catalogue
 
 Group = Literal["kernel", "kernel+grid", "launch"]
 
 _ENDS: Final = ("min", "max", "total")
 
-_FITS: Final = 2.0**62
-"""Sums above this leave Int64 for Float64."""
-
-_SURELY_FITS: Final = 2**61
-"""Below this, however a sum of floats is rounded."""
+_SAFE_SUM: Final = 2**61
+"""Integer sums below this fit 64 bits, however an estimate by floats is rounded; larger ones are summed as floats."""
 
 
 @dataclass(frozen=True)
-class Kernels:
-    """One capture, aggregated.
+class CaptureInfo:
+    """What holds for all kernels of a capture: its files, per quantity why no kernel has it, and notes."""
 
-    ``frame``: ``kernel``, ``block``, ``grid``, ``launches``, and per quantity X the columns
-    ``X`` (mean per launch), ``X_min``, ``X_max`` and ``caveat:X``, ``X_total`` of times and counts, ``X_median``
-    of the time and its clock.
-    A median that cannot be known (from a summary of several launches) is missing.
-    ``missing`` says per quantity why no kernel has it.
+    sources: tuple[str, ...]
+    missing: Mapping[str, str]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """Kernels of all captures.
+
+    ``frame``: one row per kernel of a capture, rows of a capture together and in order of appearance, with the columns
+    ``capture`` (index into ``captures``), ``kernel``, ``block``, ``grid``, ``launches``, and per quantity X
+    ``X`` (mean per launch), ``X_min``, ``X_max``, for times and counts ``X_total``, for the time and its clock
+    ``X_median``. A median that cannot be known (of a summary of several launches) is missing.
+    ``caveats``: per row, texts per quantity of what is not exact.
     """
 
     frame: pd.DataFrame
-    sources: tuple[str, ...]
-    missing: dict[str, str]
-    notes: tuple[Note, ...]
+    captures: tuple[CaptureInfo, ...]
+    caveats: tuple[Mapping[str, str], ...]
 
     def has(self, quantity: str) -> bool:
-        """Whether some kernel has ``quantity``."""
+        """Whether some kernel may have ``quantity``."""
         return quantity in self.frame.columns
 
 
-def group_captures(parts: Sequence[Evaluated], group: Group) -> list[Kernels]:
-    """Captures among ``parts`` (several files may hold one), each aggregated by ``group``.
+def aggregate(table: LaunchTable, group: Group) -> KernelTable:
+    """Kernels of each capture, by kernel, by kernel and grid, or launch by launch.
 
-    Parts are put together when they complete each other (nvprof's metrics, events and
-    timing); parts that count the same thing are separate captures.
+    Parts of one capture are joined by kernel: each value comes from the part that is most exact.
+    Raises InputError where launches are asked for and the input is a summary.
     """
-    return [_merge(members, group) for members in capture_members(parts)]
+    _check_launches(table, group)
+    notes: list[list[Note]] = [[] for _ in table.captures]
+    keys, frame = _keys(table, group, notes)
+    frame = _complete_launches(frame, table, notes)
+    by_part = _by_part(frame, keys, _quantities(table.parts))
+    pieces: list[pd.DataFrame] = []
+    caveats: list[Mapping[str, str]] = []
+    infos: list[CaptureInfo] = []
+    bounds = by_part["part"].to_numpy().searchsorted(range(len(table.parts) + 1))
+    for capture, indices in enumerate(table.captures):
+        members = [table.parts[index] for index in indices]
+        tables = [by_part.iloc[bounds[index] : bounds[index + 1]] for index in indices]
+        notes[capture] += _notes_on_times(members, tables)
+        if len(members) > 1:
+            joined, texts = _joined(members, tables, keys)
+            pieces.append(joined.assign(capture=capture))
+            caveats += texts
+        else:
+            caveats += [members[0].caveats] * len(tables[0])
+        infos.append(CaptureInfo(_sources(members), _missing(members), tuple(notes[capture])))
+    if pieces:
+        alone = [indices[0] for indices in table.captures if len(indices) == 1]
+        by_part = pd.concat([by_part[by_part["part"].isin(alone)], *pieces])
+        by_part = by_part.sort_values("capture", kind="stable")
+    return KernelTable(by_part.drop(columns="part").reset_index(drop=True), tuple(infos), tuple(caveats))
 
 
-def stands_alone(part: Evaluated) -> bool:
-    """Whether a part has a time and instructions: with another such part it never makes one capture."""
-    names = part.quantities
-    return "seconds" in names and ("thread_instructions" in names or "issued_warp_instructions" in names)
+def _quantities(parts: Sequence[PartInfo]) -> list[str]:
+    return [name for name in catalogue().quantities if any(name in part.quantities for part in parts)]
 
 
-def _conflict(one: Evaluated, two: Evaluated) -> bool:
-    """Whether two parts count the same thing and so belong to different captures."""
-    if stands_alone(one) and stands_alone(two):
-        return True
-    known = catalogue().quantities
-    counted = [{n for n in part.quantities if known[n].dimension == "count"} - {"sm_count"} for part in (one, two)]
-    if counted[0] or counted[1]:
-        # A better recipe beside a worse one completes it; two of the same worth are two captures.
-        return any(bool(one.caveats.get(n)) == bool(two.caveats.get(n)) for n in counted[0] & counted[1])
-    if one.counters or two.counters:
-        return bool(one.counters & two.counters)
-    return "seconds" in one.quantities and "seconds" in two.quantities
+def _sources(parts: Sequence[PartInfo]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.source for part in parts))
 
 
-def capture_members(parts: Sequence[Evaluated]) -> list[list[Evaluated]]:
-    """Parts by capture: each joins the first that it has no conflict with.
-
-    Whether two parts conflict follows from what they count. Parts of one kind go on where the last of them ended,
-    and each two kinds are compared once: a thousand files of one kind are no million comparisons.
-    """
-    captures: list[list[Evaluated]] = []
-    kinds_in: list[set[int]] = []
-    number: dict[tuple[frozenset[str], frozenset[str], frozenset[str]], int] = {}
-    example: list[Evaluated] = []
-    begin: list[int] = []  # per kind: all captures before this one conflict with it, and will
-    conflicts: dict[tuple[int, int], bool] = {}
-
-    def conflict(one: int, two: int) -> bool:
-        if (one, two) not in conflicts:
-            conflicts[one, two] = _conflict(example[one], example[two])
-        return conflicts[one, two]
-
-    for part in parts:
-        kind = number.setdefault(_kind(part), len(number))
-        if kind == len(example):
-            example.append(part)
-            begin.append(0)
-        while begin[kind] < len(captures) and any(conflict(kind, other) for other in kinds_in[begin[kind]]):
-            begin[kind] += 1
-        if begin[kind] == len(captures):
-            captures.append([])
-            kinds_in.append(set())
-        captures[begin[kind]].append(part)
-        kinds_in[begin[kind]].add(kind)
-    return captures
-
-
-def _kind(part: Evaluated) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """All that ``_conflict`` looks at."""
-    caveats = frozenset(name for name, text in part.caveats.items() if text)
-    return frozenset(part.quantities), caveats, part.counters
-
-
-def group_stack(part: Evaluated, capture: pd.Series, sources: Sequence[str], group: Group) -> list[Kernels]:
-    """As ``group_captures`` for many captures in one part, each of one file and all alike: in one go.
-
-    ``capture`` numbers the captures, row by row in their order; ``sources`` name them. No value may be missing,
-    and no sum of counts beyond what a float holds exactly.
-    """
-    notes: list[Note] = []
-    keys = _keys([part], group, notes)
-    frame = part.frame.assign(capture=capture.to_numpy())
-    table = _aggregate(replace(part, frame=frame), ["capture", *keys], notes).reset_index()
-    bounds = table["capture"].searchsorted(range(len(sources) + 1))
-    table = table.drop(columns="capture")
-    return [
-        Kernels(table.iloc[begin:end].reset_index(drop=True), (source,), dict(part.missing), tuple(notes))
-        for source, begin, end in zip(sources, bounds, bounds[1:], strict=False)
-    ]
-
-
-def _merge(parts: Sequence[Evaluated], group: Group) -> Kernels:
-    notes: list[Note] = []
-    keys = _keys(parts, group, notes)
-    tables = [_aggregate(part, keys, notes) for part in parts]
-    timed = _time_order(parts)
-    frame = tables[0] if len(tables) == 1 else _joined(parts, tables, timed)
-    _note_times(parts, timed, tables, notes)
-    # The file that counted most knows best what is not there.
+def _missing(parts: Sequence[PartInfo]) -> dict[str, str]:
+    """Reasons for the quantities that no part has, by the part that counted most."""
     richest = max(parts, key=lambda part: len(part.counters))
-    missing = {name: reason for name, reason in richest.missing.items() if all(name in part.missing for part in parts)}
+    missing = {name: why for name, why in richest.missing.items() if all(name in part.missing for part in parts)}
     for part in parts:
-        missing.update({n: r for n, r in part.missing.items() if n in missing and "has no value" in r})
-    sources = tuple(dict.fromkeys(part.source for part in parts))
-    return Kernels(frame.reset_index(), sources, missing, tuple(notes))
+        missing.update({n: why for n, why in part.missing.items() if n in missing and "has no value" in why})
+    return missing
 
 
-def _joined(parts: Sequence[Evaluated], tables: Sequence[pd.DataFrame], timed: Sequence[int]) -> pd.DataFrame:
-    """The tables of several parts as one: each value from the part that is to be trusted most."""
-    index = tables[0].index
-    for table in tables[1:]:
-        index = index.union(table.index, sort=False)
-    columns = {}
-    for name in _all_columns(tables):
-        order = timed if _belongs_to_time(name) else _caveat_order(parts, name)
-        columns[name] = _first_known([tables[i] for i in order], name, index)
-    return pd.DataFrame(columns, index=index)
-
-
-def _keys(parts: Sequence[Evaluated], group: Group, notes: list[Note]) -> list[str]:
-    if group == "launch" and any(bool(part.frame["is_summary"].any()) for part in parts):
+def _check_launches(table: LaunchTable, group: Group) -> None:
+    if group == "launch" and table.frame["is_summary"].any():
+        summary = int(table.frame.loc[table.frame["is_summary"], "capture"].iloc[0])
         raise InputError(
-            f"{parts[0].source} is a summary: single launches cannot be told apart in it",
+            f"{table.parts[table.captures[summary][0]].source} is a summary: single launches cannot be distinguished",
             hint="use --group kernel, or capture without --print-summary (nvprof: --print-gpu-trace)",
         )
-    shaped = all(bool(part.frame["grid"].notna().all()) for part in parts)
-    if group == "kernel+grid" and not shaped:
-        notes.append(Note("launch shapes are not in every file, so launches are grouped by kernel only", warning=True))
+
+
+def _keys(table: LaunchTable, group: Group, notes: Sequence[list[Note]]) -> tuple[list[str], pd.DataFrame]:
+    """Columns that a row of the result is unique by within its part, and the frame that has them."""
+    frame = table.frame
     if group == "launch":
-        return ["kernel", "occurrence"]
-    return ["kernel", "grid", "block"] if group == "kernel+grid" and shaped else ["kernel"]
+        return ["kernel", "occurrence"], frame.assign(occurrence=frame.groupby(["part", "kernel"]).cumcount())
+    if group == "kernel":
+        return ["kernel"], frame
+    shaped = frame["grid"].notna().groupby(frame["capture"]).all()
+    without = shaped.index[~shaped]
+    for capture in without:
+        text = "launch shapes are not in every file, so launches are grouped by kernel only"
+        notes[capture].append(Note(text, warning=True))
+    by_shape = ~frame["capture"].isin(without)
+    shapes = {f"by_{name}": frame[name].where(by_shape) for name in ("grid", "block")}
+    return ["kernel", *shapes], frame.assign(**shapes)
 
 
-def _belongs_to_time(column: str) -> bool:
-    return column == "launches" or column.removeprefix("caveat:").startswith((*SECTION_OF_TIME, *CLOCKS_BESIDE))
-
-
-def _time_order(parts: Sequence[Evaluated]) -> list[int]:
-    """Indices of parts, the one whose time is to be trusted first: unpatched before patched."""
-    timed = [i for i, part in enumerate(parts) if "seconds" in part.quantities]
-    rest = [i for i in range(len(parts)) if i not in timed]
-    return [*sorted(timed, key=lambda i: (parts[i].patched, bool(parts[i].caveats.get("seconds")))), *rest]
-
-
-def _caveat_order(parts: Sequence[Evaluated], column: str) -> list[int]:
-    stem = column.removeprefix("caveat:")
-    name = next((q for q in catalogue().quantities if stem == q or stem.startswith(q + "_")), stem)
-    return sorted(range(len(parts)), key=lambda i: bool(parts[i].caveats.get(name)))
-
-
-def _all_columns(tables: Sequence[pd.DataFrame]) -> list[str]:
-    return list(dict.fromkeys(column for table in tables for column in table.columns))
-
-
-def _first_known(tables: Sequence[pd.DataFrame], name: str, index: pd.Index) -> pd.Series:
-    """``name`` from the first table that has a value for a kernel, then from the next."""
-    having = [table[name].reindex(index) for table in tables if name in table.columns]
-    result = having[0]
-    for series in having[1:]:
-        if series.notna().any():
-            result = result.where(result.notna(), series) if result.notna().any() else series
-    return result
-
-
-def _note_times(
-    parts: Sequence[Evaluated], timed: Sequence[int], tables: Sequence[pd.DataFrame], notes: list[Note]
-) -> None:
-    with_time = [i for i in timed if "seconds" in parts[i].quantities]
-    if len(with_time) > 1:
-        chosen, *others = with_time
-        why = (
-            ", without patched instructions"
-            if any(parts[i].patched for i in others) and not parts[chosen].patched
-            else ""
-        )
-        notes.append(Note(f"times are those of {parts[chosen].source}{why}; the other runs' times are left out"))
-    counts = {part.source: table["launches"].sum() for part, table in zip(parts, tables, strict=True)}
-    if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{count} in {source}" for source, count in counts.items())
-        notes.append(
-            Note(f"the files of one capture differ in launches ({listed}); means per launch are used", warning=True)
-        )
-
-
-def _aggregate(part: Evaluated, keys: Sequence[str], notes: list[Note]) -> pd.DataFrame:
-    """One row per key: means per launch, totals, medians, minima and maxima of every quantity."""
-    frame = part.frame
-    if "occurrence" in keys:
-        within = Groups([frame[key] for key in ("capture", "kernel") if key in keys])
-        frame = frame.assign(occurrence=within.places())
-    frame = _complete_rows(frame, part, notes)
-    # Names are compared once; from here on a kernel is a number, in order of appearance.
-    groups = Groups([frame[key] for key in keys])
-    launches = groups.total(frame["launches"].to_numpy())
-    columns: dict[str, Any] = {"launches": launches}
-    columns.update({name: groups.common(frame[name]).array for name in ("block", "grid") if name not in keys})
-    columns.update(_statistics(frame, part.quantities, groups, launches))
-    # Empty, not missing: the caveat must come from the part that gives the value.
-    caveats = {name: part.caveats.get(name, "") for name in part.quantities}
-    texts = {text: pd.Series([text] * len(launches)).array for text in caveats.values()}
-    columns.update({f"caveat:{name}": texts[text] for name, text in caveats.items()})
-    heads = [frame[key].iloc[groups.firsts] for key in keys]
-    index = pd.Index(heads[0]) if len(keys) == 1 else pd.MultiIndex.from_arrays(heads)
-    return pd.DataFrame(columns, index=index, copy=False)
-
-
-def _complete_rows(frame: pd.DataFrame, part: Evaluated, notes: list[Note]) -> pd.DataFrame:
+def _complete_launches(frame: pd.DataFrame, table: LaunchTable, notes: Sequence[list[Note]]) -> pd.DataFrame:
     """Leave out launches that lack a quantity of the instruction set which others of the same kernel have.
 
-    Summing counts over some launches and times over others would give a rate of nothing. A gap in
-    another set's counter leaves that quantity missing, and the launch in.
+    Counts summed over some launches and times over others would give a meaningless rate. A missing value of another
+    set's counter leaves that quantity missing, and the launch in.
     """
     known = catalogue().quantities
-    needed = [name for name in part.quantities if "instruction" in known[name].sets and name not in CLOCKS_BESIDE]
-    empties = {name: frame[name].isna() for name in needed if frame[name].array.isna().any()}
+    needed = [n for n in _quantities(table.parts) if "instruction" in known[n].sets and n not in OTHER_CLOCKS]
+    empties = {name: empty for name in needed if (empty := frame[name].isna()).any()}
     if not empties:
         return frame
-    lacking = pd.Series(data=False, index=frame.index)
-    gaps: list[str] = []
-    for name, empty in empties.items():
-        having = frame["kernel"].isin(frame.loc[~empty, "kernel"])
-        lacking |= empty & having
-        gaps += [name] if bool((empty & having).any()) else []
+    kernels = [frame["part"], frame["kernel"]]
+    lacking_by = {name: empty & ~empty.groupby(kernels).transform("all") for name, empty in empties.items()}
+    lacking = pd.concat(lacking_by, axis=1).any(axis=1)
     if not lacking.any():
         return frame
-    kept = frame[~lacking]
-    # A kernel whose launches complete each other only in parts keeps its rows; its gaps stay missing.
-    whole = frame["kernel"].isin(kept["kernel"])
-    left_out = int(frame.loc[lacking & whole, "launches"].sum())
-    if left_out:
-        launches = "1 launch is" if left_out == 1 else f"{left_out} launches are"
-        kernels = some(list(dict.fromkeys(map(base_name, frame.loc[lacking & whole, "kernel"]))), 3)
-        notes.append(
-            Note(f"{part.source}: {launches} left out: no value for {some(gaps, 3)} there ({kernels})", warning=True)
-        )
-    return frame[~(lacking & whole)]
+    # A kernel none of whose launches has everything keeps its launches; its missing values stay missing.
+    lacking &= (~lacking).groupby(kernels).transform("any")
+    for part in sorted(frame.loc[lacking, "part"].unique()):
+        rows = frame[lacking & (frame["part"] == part)]
+        names = [name for name, of in lacking_by.items() if of[frame["part"] == part].any()]
+        count = int(rows["launches"].sum())
+        launches = "1 launch is" if count == 1 else f"{count} launches are"
+        kernel_names = some(list(dict.fromkeys(map(base_name, rows["kernel"]))), 3)
+        text = f"{table.parts[part].source}: {launches} left out: no value for {some(names, 3)} there ({kernel_names})"
+        notes[int(rows["capture"].iloc[0])].append(Note(text, warning=True))
+    return frame[~lacking]
 
 
-def _statistics(frame: pd.DataFrame, names: Sequence[str], groups: Groups, launches: Any) -> dict[str, Any]:
-    """Mean per launch, total, median, minimum and maximum of each quantity, as the columns of ``Kernels``."""
+class _Rows:
+    """Rows of a frame by the values of some columns together, missing ones included, in order of appearance."""
+
+    def __init__(self, frame: pd.DataFrame, keys: Sequence[str]) -> None:
+        self.frame = frame
+        self.codes: Any = frame.groupby(list(keys), sort=False, dropna=False, observed=True).ngroup().to_numpy()
+        self.firsts: Any = np.unique(self.codes, return_index=True)[1]
+        self.single: Any = np.bincount(self.codes) == 1
+        self.launches: Any = self.of(frame[["launches"]]).sum()["launches"].to_numpy()
+
+    def of(self, columns: pd.DataFrame) -> Any:
+        """``columns`` grouped; results are in order of appearance."""
+        return columns.groupby(self.codes, sort=False)
+
+    def common(self, name: str) -> Any:
+        """The value that all rows of a group have in common, apart from missing ones; else missing."""
+        codes, distinct = pd.factorize(self.frame[name])
+        known = self.of(pd.DataFrame({"code": pd.arrays.IntegerArray(codes.astype("int64"), codes < 0)}))["code"]
+        low, high = (ends.to_numpy(dtype="int64", na_value=-1) for ends in (known.min(), known.max()))
+        # Where values differ the index is -1, which stands for a missing value.
+        return pd.Series(distinct, dtype=self.frame[name].dtype).reindex(np.where(low == high, low, -1)).array
+
+
+def _by_part(frame: pd.DataFrame, keys: Sequence[str], quantities: Sequence[str]) -> pd.DataFrame:
+    """One row per part and key: mean per launch, total, median, smallest and largest value of each quantity."""
+    rows = _Rows(frame, ["part", *keys])
+    heads = frame[["capture", "part", *keys]].iloc[rows.firsts]
+    columns: dict[str, Any] = {name: heads[name].array for name in heads}
+    columns["launches"] = rows.launches
+    columns.update({name: rows.common(name) for name in ("block", "grid")})
+    columns.update(_statistics(frame, quantities, rows))
+    return pd.DataFrame(columns, copy=False)
+
+
+def _statistics(frame: pd.DataFrame, names: Sequence[str], rows: _Rows) -> dict[str, Any]:
+    """Columns of all quantities, as ``KernelTable`` has them."""
+    most = int(rows.launches.sum())
+    values = pd.DataFrame({name: _summable(frame, name, most) for name in names}, copy=False)
+    totals = lows = highs = each = rows.of(values)
     # Launches one by one, as nearly always: totals and ends are the values themselves.
-    single = bool((frame["launches"] == 1).all()) and not any(f"{n}_{end}" in frame for n in names for end in _ENDS)
-    summaries = bool(frame["is_summary"].any())
-    count = int(launches.sum())
+    if not (frame["launches"] == 1).all() or any(f"{name}_{end}" in frame for name in names for end in _ENDS):
+        by_launch = {name: frame.get(f"{name}_total", values[name] * frame["launches"]) for name in names}
+        totals = rows.of(pd.DataFrame(by_launch, copy=False))
+        lows, highs = (rows.of(pd.DataFrame({n: _ends(frame, n, end) for n in names})) for end in ("min", "max"))
+    sums, low, high = totals.sum(min_count=1), lows.min(), highs.max()
+    partly = [name for name in names if values[name].array.isna().any()]
+    lacking = rows.of(values[partly].isna()).any()
+    timed = [name for name in names if name in TIME_AND_CLOCK]
+    medians = each[timed].median()
     result: dict[str, Any] = {}
     for name in names:
-        values = _summable(frame, name, count)
-        each = total = low = high = Column(values, groups)
-        if not single:
-            total = Column(frame.get(f"{name}_total", values * frame["launches"]), groups)
-            low, high = (Column(_ends(frame, name, end), groups) for end in ("min", "max"))
-        sums = total.sums()
-        # A gap in one launch of several is a gap in the sum.
-        sums[each.gaps()] = pd.NA
-        result[name] = _mean(sums, each.firsts(), groups.rows == 1, launches)
+        total = sums[name].array
+        if name in partly:
+            # A value missing in one launch of several is missing in the sum.
+            total[lacking[name].to_numpy()] = pd.NA
+        result[name] = _mean(total, values[name].array.take(rows.firsts), rows)
         if catalogue().quantities[name].additive:
-            result[f"{name}_total"] = sums
-        if name in SECTION_OF_TIME:
-            result[f"{name}_median"] = each.medians()
-            if summaries:
-                result[f"{name}_median"][launches != 1] = pd.NA
-        result[f"{name}_min"], result[f"{name}_max"] = low.least(), high.most()
+            result[f"{name}_total"] = total
+        if name in timed:
+            median = medians[name].astype("Float64").array
+            # Of a summary the single launches are not known.
+            median[(rows.launches != 1) & _summarised(frame, rows)] = pd.NA
+            result[f"{name}_median"] = median
+        result[f"{name}_min"], result[f"{name}_max"] = low[name].array, high[name].array
     return result
+
+
+def _summarised(frame: pd.DataFrame, rows: _Rows) -> Any:
+    """Which groups hold a summary."""
+    return rows.of(frame[["is_summary"]]).any()["is_summary"].to_numpy()
 
 
 def _summable(frame: pd.DataFrame, name: str, launches: int) -> pd.Series:
@@ -316,19 +239,19 @@ def _summable(frame: pd.DataFrame, name: str, launches: int) -> pd.Series:
     if values.dtype != "Int64":
         return values
     highest = int(values.to_numpy(dtype="int64", na_value=0).max(initial=0))
-    if highest * launches < _SURELY_FITS:
+    if highest * launches < _SAFE_SUM:
         return values
     largest = float((values.astype("Float64") * frame["launches"]).sum())
-    return values.astype("Float64") if largest >= _FITS else values
+    return values.astype("Float64") if largest >= 2 * _SAFE_SUM else values
 
 
-def _mean(total: Any, first: Any, alone: Any, launches: Any) -> Any:
-    """Total over launches, Int64 where every mean is whole; of a single row (``alone``) the value itself."""
-    if alone.all():
+def _mean(total: Any, first: Any, rows: _Rows) -> Any:
+    """Total over launches, Int64 where every mean is an integer; of a single row the value itself."""
+    if rows.single.all():
         return first
-    whole = total.dtype == "Int64" and not bool((total % launches != 0).any())
-    mean = total // launches if whole else total.astype("Float64") / launches
-    mean[alone] = first[alone]
+    exact = total.dtype == "Int64" and not bool((total % rows.launches != 0).any())
+    mean = total // rows.launches if exact else total.astype("Float64") / rows.launches
+    mean[rows.single] = first[rows.single]
     return mean
 
 
@@ -337,3 +260,65 @@ def _ends(frame: pd.DataFrame, name: str, end: str) -> pd.Series:
     own = frame[name].where(frame["launches"] == 1)
     given = frame.get(f"{name}_{end}")
     return own if given is None else given.where(given.notna(), own)
+
+
+def _joined(
+    parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame], keys: Sequence[str]
+) -> tuple[pd.DataFrame, list[Mapping[str, str]]]:
+    """The tables of several parts as one, each value from the part to trust most; and the caveats of each row."""
+    heads = pd.concat([table[list(keys)] for table in tables]).drop_duplicates(ignore_index=True)
+    rows = [heads.merge(table, on=list(keys), how="left") for table in tables]
+    timed = _by_time(parts)
+    columns: dict[str, pd.Series] = {name: heads[name] for name in keys}
+    for name in (column for column in tables[0].columns if column not in ("capture", "part", *keys)):
+        order = timed if _is_of_time(name) else _by_caveat(parts, name)
+        columns[name] = _first_known([rows[i][name] for i in order])
+    present = [row["part"].notna().tolist() for row in rows]
+    caveats: list[dict[str, str]] = [{} for _ in range(len(heads))]
+    for name in _quantities(parts):
+        order = timed if _is_of_time(name) else _by_caveat(parts, name)
+        texts = [(present[i], parts[i].caveats.get(name, "")) for i in order if name in parts[i].quantities]
+        for row, found in enumerate(caveats):
+            found[name] = next((text for here, text in texts if here[row]), "")
+    return pd.DataFrame(columns).assign(part=-1), [{n: t for n, t in found.items() if t} for found in caveats]
+
+
+def _first_known(columns: Sequence[pd.Series]) -> pd.Series:
+    """Values of the first column that has one, row by row."""
+    result = columns[0]
+    for series in columns[1:]:
+        if series.notna().any():
+            result = result.where(result.notna(), series) if result.notna().any() else series
+    return result
+
+
+def _is_of_time(column: str) -> bool:
+    return column == "launches" or column.startswith((*TIME_AND_CLOCK, *OTHER_CLOCKS))
+
+
+def _by_time(parts: Sequence[PartInfo]) -> list[int]:
+    """Indices of parts, the one whose time is to be trusted first: unpatched before patched."""
+    timed = [i for i, part in enumerate(parts) if "seconds" in part.quantities]
+    rest = [i for i in range(len(parts)) if i not in timed]
+    return [*sorted(timed, key=lambda i: (parts[i].patched, bool(parts[i].caveats.get("seconds")))), *rest]
+
+
+def _by_caveat(parts: Sequence[PartInfo], column: str) -> list[int]:
+    name = next((q for q in catalogue().quantities if column == q or column.startswith(q + "_")), column)
+    return sorted(range(len(parts)), key=lambda i: bool(parts[i].caveats.get(name)))
+
+
+def _notes_on_times(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -> list[Note]:
+    """Whose times are used, and where the files of one capture differ in launches."""
+    notes = []
+    chosen, *others = [i for i in _by_time(parts) if "seconds" in parts[i].quantities] or [-1]
+    if others:
+        patched = any(parts[i].patched for i in others) and not parts[chosen].patched
+        why = ", without patched instructions" if patched else ""
+        notes.append(Note(f"times are those of {parts[chosen].source}{why}; the other runs' times are left out"))
+    counts = {part.source: table["launches"].sum() for part, table in zip(parts, tables, strict=True)}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{count} in {source}" for source, count in counts.items())
+        text = f"the files of one capture differ in launches ({listed}); means per launch are used"
+        notes.append(Note(text, warning=True))
+    return notes

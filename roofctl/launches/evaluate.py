@@ -1,51 +1,19 @@
-"""The frame contract: one row per launch (or per summary of launches), one column per quantity.
-
-Readers hand over *parts*: frames whose columns are counters in SI base units. ``evaluate``
-turns counters into quantities as the catalogue says. A value that is missing stays
-missing (``pd.NA``); nothing is 0 by default.
-
-Columns of a part's frame:
-
-========================  =========================================================
-``kernel``                full demangled name, the identity
-``process``               process that launched it, or None
-``block``, ``grid``       launch shape as ``(x, y, z)``, or None
-``device``                device name as the driver says it, or None
-``compute_capability``    such as ``9.0``, or None
-``launches``              launches that the row stands for (1, or a summary's count)
-``is_summary``            whether the row is a summary
-counters                  Int64 while whole, else Float64; mean per launch
-``min:X`` ``max:X``       a summary's smallest and largest value of counter X
-``total:X``               a summary's sum of counter X
-========================  =========================================================
-"""
+"""From counters to quantities: the launch table, by the recipes of the catalogue."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
-from roofctl.core.errors import InputError
-from roofctl.quantities import Catalogue, Quantity, Recipe, catalogue
-
-IDENTITY: Final = ("kernel", "process", "block", "grid", "device", "compute_capability")
-
-SECTION_OF_TIME: Final = ("seconds", "sm_clock_hz")
-"""Quantities that must come from one run together: a time belongs to its clock."""
-
-CLOCKS_BESIDE: Final = ("l2_clock_hz", "memory_clock_hz")
-"""Clocks that go with the run whose time is used, but that no time needs: a file without them is whole."""
-
-_FACTS: Final = (
-    *("gpu__time", "sm__cycles", "smsp__cycles", "sm__maximum_warps", "smsp__maximum_warps"),
-    *("lts__cycles", "dram__cycles", "device__", "launch__", "profiler__", "numa__", "nvlink__", "c2clink__"),
-)
-"""Beginnings of columns that say when and where, not what: times, clocks, device and launch."""
+from roofctl.launches.join import captures_of, complete
+from roofctl.launches.table import IDENTITY, TIME_AND_CLOCK, LaunchTable, Part, PartInfo, check_frame, counts_work
+from roofctl.quantities import Quantity, Recipe, catalogue
 
 PASSED_BY: Final = "not counted: L2 got more from the multiprocessors than L1 counted (bulk copies by TMA, or textures)"
 """Why L1 traffic is missing where ``l1_was_passed_by``."""
@@ -54,54 +22,6 @@ _STRAY_L2_SECTORS: Final = 100_000
 """Instruction and constant fetches that an all-sources L2 counter shows for a kernel without data traffic."""
 
 _L1_TO_L2_TOLERANCE: Final = 1.05
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something the user should know: a ``warning``, or a ``detail`` shown only with -v."""
-
-    text: str
-    warning: bool = False
-    detail: bool = False
-
-
-@dataclass(frozen=True)
-class Part:
-    """Counters of one profiler run as one file holds them; ``names`` are all counters that had a value."""
-
-    frame: pd.DataFrame
-    source: str
-    names: frozenset[str]
-    notes: tuple[Note, ...] = ()
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """A part with its quantities.
-
-    ``frame`` has the identity columns, ``launches``, ``is_summary`` and one column per
-    quantity that could be made (``seconds_min``, ``seconds_max``, ``seconds_total`` too,
-    where a summary gives them). ``caveats`` and ``missing`` are texts per quantity.
-    ``patched``: some counter of this part runs with patched instructions, so its time is suspect.
-    ``counters`` are those that count work, known to roofctl or not.
-    """
-
-    frame: pd.DataFrame
-    source: str
-    caveats: Mapping[str, str]
-    missing: Mapping[str, str]
-    patched: bool
-    counters: frozenset[str]
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """Quantities that this part has, in the catalogue's order."""
-        return tuple(name for name in catalogue().quantities if name in self.frame.columns)
-
-
-def counts_work(counter: str) -> bool:
-    """Whether a counter says what a kernel did, not only when, where, or on which device."""
-    return not counter.startswith(_FACTS)
 
 
 def l1_was_passed_by(l1: float, l2: float, shared_wavefronts: float, *, exact: bool, bulk_copy: bool) -> bool:
@@ -113,59 +33,6 @@ def l1_was_passed_by(l1: float, l2: float, shared_wavefronts: float, *, exact: b
     sectors = l1 - 4 * shared_wavefronts
     idle = sectors == 0 and l2 > (0 if exact else _STRAY_L2_SECTORS)
     return idle or (exact and bulk_copy and l2 > sectors * _L1_TO_L2_TOLERANCE + _STRAY_L2_SECTORS)
-
-
-def check_frame(frame: pd.DataFrame) -> None:
-    """Raise InputError when a frame breaks the contract above (a reader's fault, named)."""
-    lacking = [name for name in (*IDENTITY, "launches", "is_summary") if name not in frame.columns]
-    if lacking:
-        raise InputError(f"the frame lacks {', '.join(lacking)}", hint="this is a fault of roofctl's reader: report it")
-    if frame["kernel"].isna().any() or (frame["launches"] < 1).any():
-        raise InputError("a row has no kernel name or no launches", hint="the file may be damaged: capture again")
-
-
-def complete(parts: Sequence[Part]) -> list[Part]:
-    """Parts with those put together that hold different counters of the same launches, as runs of a few counters do.
-
-    What a quantity is made of may then stand in several files. Parts with a time or a clock stay
-    as they are: times of different runs are told apart, never mixed.
-    """
-    timed = _counters_of(catalogue(), SECTION_OF_TIME)
-    result: list[Part] = []
-    homes: dict[tuple[tuple[str, ...], ...], list[int]] = {}  # by the launches, so that a thousand files are no million
-    for part in parts:
-        if timed & part.names or not _work(part):
-            result.append(part)
-            continue
-        candidates = homes.setdefault(tuple(sorted(_rows(part.frame))), [])
-        index = next((i for i in candidates if not _work(result[i]) & _work(part)), None)
-        if index is None:
-            candidates.append(len(result))
-            result.append(part)
-        else:
-            result[index] = _joined(result[index], part)
-    return result
-
-
-def _work(part: Part) -> frozenset[str]:
-    return frozenset(filter(counts_work, part.names))
-
-
-def _rows(frame: pd.DataFrame) -> list[tuple[str, ...]]:
-    """What each row stands for: kernel, launch shape, launches, and which of several alike it is."""
-    alike = frame[["kernel", "block", "grid", "launches"]].astype(str)
-    order = alike.groupby(list(alike.columns), sort=False).cumcount().astype(str)
-    return list(alike.assign(order=order).itertuples(index=False, name=None))
-
-
-def _joined(one: Part, two: Part) -> Part:
-    position = {row: index for index, row in enumerate(_rows(two.frame))}
-    more = two.frame.iloc[[position[row] for row in _rows(one.frame)]].set_index(one.frame.index)
-    frame = pd.concat([one.frame, more[[name for name in more.columns if name not in one.frame.columns]]], axis=1)
-    for name in ("device", "compute_capability"):
-        frame[name] = frame[name].where(frame[name].notna(), more[name])
-    sources = ", ".join(dict.fromkeys((*one.source.split(", "), *two.source.split(", "))))
-    return Part(frame, sources, one.names | two.names, (*one.notes, *two.notes))
 
 
 @dataclass(frozen=True)
@@ -186,42 +53,64 @@ def _valued(frame: pd.DataFrame) -> frozenset[str]:
     return frozenset(str(name) for name, column in frame.items() if not column.array.isna().all())
 
 
-def evaluate(part: Part, chip: str | None) -> Evaluated:
-    """Quantities of a part, on a chip (None when unknown), by the best recipe that its counters allow.
+def launch_table(parts: Sequence[Part], chip: str | None) -> LaunchTable:
+    """The launch table of parts, by the best recipe that the counters of each allow on ``chip`` (None when unknown).
 
-    The first recipe without a caveat wins, else the first that can be made. Raises
-    InputError when the frame breaks its contract.
+    The first recipe without a caveat is used, else the first that can be made. Parts with the same counters are
+    evaluated together. Raises InputError when a frame breaks its contract.
     """
-    check_frame(part.frame)
+    parts = complete(parts)
+    kinds: dict[tuple[object, ...], list[int]] = {}
+    for index, part in enumerate(parts):
+        check_frame(part.frame)
+        kinds.setdefault((_columns(part.frame), part.names, _valued(part.frame)), []).append(index)
+    frames: list[pd.DataFrame] = []
+    infos: dict[int, PartInfo] = {}
+    for members in kinds.values():
+        frame, info = _evaluate([parts[index] for index in members], chip)
+        rows = [len(parts[index].frame) for index in members]
+        frames.append(frame.assign(part=np.repeat(np.array(members, dtype="int32"), rows)))
+        infos.update({index: replace(info, source=parts[index].source) for index in members})
+    table = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    if len(frames) > 1:
+        table = table.iloc[np.argsort(table["part"].to_numpy(), kind="stable")].reset_index(drop=True)
+    ordered = tuple(infos[index] for index in range(len(parts)))
+    captures = captures_of(ordered)
+    number = np.empty(len(parts), dtype="int32")
+    for capture, indices in enumerate(captures):
+        number[list(indices)] = capture
+    return LaunchTable(table.assign(capture=number[table["part"].to_numpy()]), ordered, captures)
+
+
+def _columns(frame: pd.DataFrame) -> tuple[tuple[str, str], ...]:
+    """Counters of a frame with their types: parts that have the same ones are evaluated together."""
+    return tuple((str(name), str(dtype)) for name, dtype in frame.dtypes.items() if name not in IDENTITY)
+
+
+def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, PartInfo]:
+    """Identity and quantities of parts that have the same counters, row by row, and what holds for all of them."""
     known = catalogue()
+    counters = parts[0].frame if len(parts) == 1 else pd.concat([part.frame for part in parts], ignore_index=True)
+    names = parts[0].names
     columns: dict[str, pd.Series] = {}
     caveats: dict[str, str] = {}
     missing: dict[str, str] = {}
-    patched = any(known.patched(name) for name in part.names)
-    given = _Given(part.frame, chip, _profiler(part.names), _valued(part.frame))
+    patched = any(known.patched(name) for name in names)
+    given = _Given(counters, chip, _profiler(names), _valued(counters))
     for quantity in known.quantities.values():
         made = _from_counters(given, quantity, patched=patched) or _from_quantities(columns, caveats, quantity)
         if made is None:
             missing[quantity.name] = _why_missing(quantity, given)
             continue
-        values, caveat = made
-        columns[quantity.name] = values
+        columns[quantity.name], caveat = made
         if caveat:
             caveats[quantity.name] = caveat
+    quantities = tuple(columns)
     columns.update(_spread(given, known.quantities["seconds"], columns))
-    fixed = {name: part.frame[name] for name in (*IDENTITY, "launches", "is_summary")}
-    return Evaluated(
-        frame=pd.DataFrame({**fixed, **columns}, index=part.frame.index, copy=False),
-        source=part.source,
-        caveats=caveats,
-        missing=missing,
-        patched=patched,
-        counters=frozenset(filter(counts_work, part.names)) - _counters_of(known, SECTION_OF_TIME),
-    )
-
-
-def _counters_of(known: Catalogue, names: Sequence[str]) -> frozenset[str]:
-    return frozenset(c for name in names for recipe in known.quantities[name].recipes for c in recipe.counters)
+    fixed = {name: counters[name] for name in (*IDENTITY, "launches", "is_summary")}
+    frame = pd.DataFrame({**fixed, **columns}, index=counters.index, copy=False).reset_index(drop=True)
+    work = frozenset(filter(counts_work, names)) - known.counters_of(TIME_AND_CLOCK)
+    return frame, PartInfo("", quantities, caveats, missing, patched, work)
 
 
 def _from_counters(given: _Given, quantity: Quantity, *, patched: bool) -> tuple[pd.Series, str] | None:

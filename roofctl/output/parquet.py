@@ -26,9 +26,11 @@ import pyarrow.parquet as pq
 
 from roofctl import __version__
 from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.notes import Note
 from roofctl.core.parallel import each
-from roofctl.launches.aggregate import Kernels, capture_members, group_captures
-from roofctl.launches.evaluate import PASSED_BY, Evaluated, Note, complete, evaluate, l1_was_passed_by
+from roofctl.launches.aggregate import aggregate
+from roofctl.launches.evaluate import PASSED_BY, l1_was_passed_by, launch_table
+from roofctl.launches.table import LaunchTable
 from roofctl.quantities import catalogue
 from roofctl.readers.numbers import Mark
 from roofctl.study import load as inputs
@@ -245,11 +247,12 @@ def _write_source(folder: Path, mark: Mark | None, source: Source, name: str, ta
     file = _utf8(", ".join(str(path) for path in source.files))
     notes = tuple(note for part in parts for note in part.notes)
     chip = catalogue().chip_of(next(iter(describe_device(parts).compute_capabilities), None))
-    captures = capture_members([evaluate(part, chip) for part in complete(parts)])
+    launches = launch_table(parts, chip)
     # All are made before the first is written, so that an unreadable source leaves nothing.
     known = catalogue().chips.get(chip or "")
     bulk_copy = known is not None and known.bulk_copy
-    tables = [_table(members, file, source.rank, bulk_copy=bulk_copy) for members in captures]
+    captures = [launches.of_capture(number) for number in range(len(launches.captures))]
+    tables = [_table(capture, file, source.rank, bulk_copy=bulk_copy) for capture in captures]
     # A file's second capture is NAME-2, unless that is a source's name: so no process takes another's.
     numbers = (number for number in count(2) if number not in taken)
     for table, partition in zip(tables, chain([name], (f"{name}-{number}" for number in numbers)), strict=False):
@@ -259,59 +262,50 @@ def _write_source(folder: Path, mark: Mark | None, source: Source, name: str, ta
     return Written(tuple(table.num_rows for table in tables), notes)
 
 
-def _table(members: Sequence[Evaluated], file: str, rank: int | None, *, bulk_copy: bool) -> pa.Table:
-    if len(members) == 1:
-        columns, count = _of_launches(members[0], bulk_copy=bulk_copy), len(members[0].frame)
-    else:
-        columns, count = _of_kernels(members, bulk_copy=bulk_copy)
-    columns["file"] = [file] * count
-    columns["rank"] = [rank] * count
+def _table(capture: LaunchTable, file: str, rank: int | None, *, bulk_copy: bool) -> pa.Table:
+    """The table of one capture: launches as they are, or of several files what they have in common."""
+    columns, means, texts = _of_launches(capture) if len(capture.parts) == 1 else _of_kernels(capture)
+    count = len(means)
+    _write_caveats(columns, texts, _passed_by(means, texts, bulk_copy=bulk_copy))
+    columns.update(file=[file] * count, rank=[rank] * count)
     return pa.table(
         [_array(columns.get(field.name, [None] * count), field.type) for field in schema()], schema=schema()
     )
 
 
-def _of_launches(part: Evaluated, *, bulk_copy: bool) -> dict[str, Any]:
-    """Columns of a capture of one file, row by row as the profiler printed them."""
-    frame = part.frame
+def _of_launches(capture: LaunchTable) -> tuple[dict[str, Any], Any, dict[str, str]]:
+    """Columns of a capture of one file, row by row as the profiler printed them; means per launch; caveats."""
+    (part,), frame = capture.parts, capture.frame
     columns: dict[str, Any] = {name: frame[name] for name in (*_TEXTS, "launches", "is_summary")}
     for name in part.quantities:
         given = frame.get(f"{name}_total")
         total = frame[name] if name in _NOT_SUMMED else frame[name] * frame["launches"]
         columns[name] = total if given is None else given.where(given.notna(), total)
-    texts = {name: part.caveats.get(name, "") for name in part.quantities}
-    _write_caveats(columns, texts, _passed_by(frame, texts, bulk_copy=bulk_copy))
-    return columns
+    return columns, frame, {name: part.caveats.get(name, "") for name in part.quantities}
 
 
-def _of_kernels(members: Sequence[Evaluated], *, bulk_copy: bool) -> tuple[dict[str, Any], int]:
-    """Columns of a capture of several files, which have kernels (or launches) in common."""
-    summary = any(bool(part.frame["is_summary"].any()) for part in members)
-    (kernels,) = group_captures(members, "kernel" if summary else "launch")
+def _of_kernels(capture: LaunchTable) -> tuple[dict[str, Any], Any, dict[str, str]]:
+    """Columns of a capture of several files, by kernel (or launch, where each has launches); means; caveats."""
+    summary = bool(capture.frame["is_summary"].any())
+    kernels = aggregate(capture, "kernel" if summary else "launch")
     frame = kernels.frame
     columns: dict[str, Any] = {name: frame[name] for name in ("kernel", "grid", "block", "launches")}
     columns["is_summary"] = [summary] * len(frame)
     for name in ("device", "compute_capability"):
-        known = list(dict.fromkeys(value for part in members for value in part.frame[name].dropna()))
+        known = list(dict.fromkeys(capture.frame[name].dropna()))
         columns[name] = (known if len(known) == 1 else [None]) * len(frame)
-    for name in _quantities(kernels):
-        columns[name] = frame[name if name in _NOT_SUMMED else f"{name}_total"]
-    texts = {name: next(iter(frame[f"caveat:{name}"].dropna()), "") for name in _quantities(kernels)}
-    _write_caveats(columns, texts, _passed_by(frame, texts, bulk_copy=bulk_copy))
-    return columns, len(frame)
+    names = [name for name in catalogue().quantities if kernels.has(name)]
+    columns.update({name: frame[name if name in _NOT_SUMMED else f"{name}_total"] for name in names})
+    return columns, frame, {name: kernels.caveats[0].get(name, "") for name in names}
 
 
-def _quantities(kernels: Kernels) -> list[str]:
-    return [name for name in catalogue().quantities if kernels.has(name)]
-
-
-def _passed_by(frame: Any, texts: dict[str, str], *, bulk_copy: bool) -> list[bool]:
-    """Row by row, whether L1's count is none, as report has it: traffic passed it by."""
-    if not {"l1_transactions", "l2_transactions"} <= set(frame.columns):
-        return [False] * len(frame)
-    names = [name for name in ("l1_transactions", "l2_transactions", "shared_wavefronts") if name in frame]
-    known = frame["l1_transactions"].notna() & frame["l2_transactions"].notna()
-    values = zip(*(frame[name].astype("Float64").fillna(0.0).tolist() for name in names), strict=True)
+def _passed_by(means: Any, texts: dict[str, str], *, bulk_copy: bool) -> list[bool]:
+    """Row by row, whether L1's count is not known, as in a report: some traffic passed it by."""
+    if not {"l1_transactions", "l2_transactions"} <= set(means.columns):
+        return [False] * len(means)
+    names = [name for name in ("l1_transactions", "l2_transactions", "shared_wavefronts") if name in means]
+    known = means["l1_transactions"].notna() & means["l2_transactions"].notna()
+    values = zip(*(means[name].astype("Float64").fillna(0.0).tolist() for name in names), strict=True)
     exact = not texts.get("l2_transactions")
     return [
         known_here and l1_was_passed_by(l1, l2, sum(shared), exact=exact, bulk_copy=bulk_copy)
@@ -322,27 +316,26 @@ def _passed_by(frame: Any, texts: dict[str, str], *, bulk_copy: bool) -> list[bo
 def _write_caveats(columns: dict[str, Any], texts: dict[str, str], passed_by: Sequence[bool]) -> None:
     """The column of caveats; L1 traffic of rows where some passed it by is null."""
     if any(passed_by):
-        counted = columns["l1_transactions"]
-        columns["l1_transactions"] = counted.mask(list(passed_by))
+        columns["l1_transactions"] = columns["l1_transactions"].mask(list(passed_by))
     caveats = _caveats(texts, columns, len(passed_by))
     columns["caveats"] = [
-        "; ".join(text for text in (f"l1_transactions: {PASSED_BY}", said) if text) if passed else said
-        for passed, said in zip(passed_by, caveats, strict=True)
+        "; ".join(filter(None, (f"l1_transactions: {PASSED_BY}", text))) if passed else text
+        for passed, text in zip(passed_by, caveats, strict=True)
     ]
 
 
 def _caveats(texts: dict[str, str], columns: dict[str, Any], count: int) -> list[str | None]:
     """Per row what is not exact, of those quantities that it has."""
-    said: list[list[str]] = [[] for _ in range(count)]
+    by_row: list[list[str]] = [[] for _ in range(count)]
     for name, text in texts.items():
         for row, known in enumerate(columns[name].notna() if text else ()):
-            said[row] += [f"{name}: {text}"] if known else []
+            by_row[row] += [f"{name}: {text}"] if known else []
     counted = any(name in columns for name in catalogue().quantities if name not in ("seconds", *_NOT_SUMMED))
     several = zip(columns["launches"], columns["is_summary"], strict=True)
     for row, (launches, is_summary) in enumerate(several):
         if counted and is_summary and launches > 1:
-            said[row].append(f"sums of counts are means times {launches} launches, rounded")
-    return ["; ".join(texts) or None for texts in said]
+            by_row[row].append(f"sums of counts are means times {launches} launches, rounded")
+    return ["; ".join(row_texts) or None for row_texts in by_row]
 
 
 def _array(values: Any, kind: pa.DataType) -> pa.Array:

@@ -1,4 +1,4 @@
-"""What ``report`` says, as data: one document, and the same rows as CSV and Markdown."""
+"""The report of an analysis: one document for JSON, and the same as CSV, Markdown and a table for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Any, Final
 
 from roofctl.core.kernel_names import elide, some
 from roofctl.core.units import duration, prefixed, significant
-from roofctl.roofline.analyse import Analysis, file_names
+from roofctl.output.rows import COLUMNS, rows
+from roofctl.roofline.analyse import Analysis, Explained
+from roofctl.roofline.flop import FlopResult
+from roofctl.roofline.instruction import InstructionResult
 from roofctl.roofline.model import ISSUE, LEVEL_LABELS, LEVELS, WORK_LABELS, Model, Roofline
 from roofctl.study.study import Study
 
@@ -54,7 +57,7 @@ def document(study: Study) -> dict[str, Any]:
     return {
         **head(study),
         "notes": [*(note.text for note in study.notes if not note.detail), *_reasons(study)],
-        "kernels": [dict(row) for row in study.analysis.rows],
+        "kernels": rows(study.analysis),
     }
 
 
@@ -82,9 +85,10 @@ def head(study: Study) -> dict[str, Any]:
 def _reasons(study: Study) -> list[str]:
     """Why values are null that no note speaks of: those that need a GPU profile, and the spread of a summary."""
     reasons = [f"fractions and bounds are not known: {study.question.message}"] if study.question else []
+    kernels = [each.result.kernel for each in study.analysis.explained]
     for name, why in _NO_SPREAD.items():
-        rows = [row for row in study.analysis.rows if row["seconds"] is not None and row[name] is None]
-        reasons += [f"{why} ({some([row['short_name'] for row in rows], 3)})"] if rows else []
+        without = [kernel.short_name for kernel in kernels if kernel["seconds"] is not None and kernel[name] is None]
+        reasons += [f"{why} ({some(without, 3)})"] if without else []
     return reasons
 
 
@@ -125,61 +129,61 @@ def _ridges(roofline: Roofline, level: str) -> dict[str, Any]:
 
 
 def to_csv(analysis: Analysis) -> str:
-    """Rows as CSV by ``analysis.columns``; unknown values are empty cells, advice is joined by `` | ``."""
+    """Rows as CSV by the columns of the model; unknown values are empty cells, advice is joined by `` | ``."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, analysis.columns, lineterminator="\n")
+    writer = csv.DictWriter(buffer, COLUMNS[analysis.model], lineterminator="\n")
     writer.writeheader()
-    for row in analysis.rows:
+    for row in rows(analysis):
         advice = row["advice"]
         writer.writerow({**row, "advice": " | ".join(entry["text"] for entry in advice) if advice else None})
     return buffer.getvalue()
 
 
 def table(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells for people; a source column where the rows come from several captures.
+    """Headings and cells for people; a source column where the kernels come from several captures.
 
     ``#`` is the number that the kernel has in a picture of the same selection.
     """
-    rows, known = analysis.rows, HEADINGS[analysis.model]
-    several = len({row["source"] for row in rows}) > 1
-    headings = [*known, "source"] if several else list(known)
-    cells_of = _flop_cells if analysis.model == "flop" else _cells
-    body = [[str(number), *cells_of(row)] for number, row in enumerate(rows, 1)]
-    return headings, [
-        [*cells, file_names(row["source"])] for cells, row in zip(body, rows, strict=True)
-    ] if several else body
+    several = len({each.result.kernel.source for each in analysis.explained}) > 1
+    headings = [*HEADINGS[analysis.model], "source"] if several else list(HEADINGS[analysis.model])
+    body = [
+        [str(number), *_cells(each, analysis.model), *([each.result.kernel.files] if several else [])]
+        for number, each in enumerate(analysis.explained, 1)
+    ]
+    return headings, body
 
 
 def advice_lines(analysis: Analysis, most: int = ADVISED) -> list[tuple[str, str, str]]:
-    """Verdict and advice of the ``most`` kernels with the longest total time: (mark, name, text) a line.
+    """Verdict and advice of the ``most`` kernels with the longest total time: (prefix, name, text) a line.
 
-    The mark is the number of the table where a kernel begins, and ``-`` for each advice under it, without a name.
+    The prefix is the number of the table where a kernel begins, and ``-`` for each advice under it, without a name.
     """
     lines: list[tuple[str, str, str]] = []
-    told: dict[str, str] = {}
-    for number, row in enumerate(analysis.rows, 1):
+    seen: dict[str, tuple[str, str | None, float | None]] = {}
+    for number, each in enumerate(analysis.explained, 1):
+        kernel = each.result.kernel
         # Types of operation of one kernel share its advice; their verdicts differ.
-        kernel, which = row["kernel"], f"{row['source']} {row['grid']} {row['seconds_total']}"
-        # Of one kernel in several captures, such as ranks, the longest speaks for all.
-        again = kernel in told
-        if row["verdict"] is None or (len(told) == most and not again) or (again and told[kernel] != which):
+        which = (kernel.source, kernel.grid, kernel["seconds_total"])
+        # Of one kernel in several captures, such as ranks, only the longest is shown.
+        again = kernel.name in seen
+        if each.verdict is None or (len(seen) == most and not again) or (again and seen[kernel.name] != which):
             continue
-        work = row.get("precision")
-        name = elide(row["short_name"], _NAME_WIDTH) + (f" ({WORK_LABELS[work]})" if work else "")
-        lines.append((str(number), name, row["verdict"]))
-        lines += [("-", "", entry["text"]) for entry in row["advice"] or () if not again]
-        told[kernel] = which
+        work = each.result.work if isinstance(each.result, FlopResult) else None
+        name = elide(kernel.short_name, _NAME_WIDTH) + (f" ({WORK_LABELS[work]})" if work else "")
+        lines.append((str(number), name, each.verdict))
+        lines += [("-", "", finding.text) for finding in each.advice if not again]
+        seen[kernel.name] = which
     return lines
 
 
 def advice_text(analysis: Analysis, width: int | None = None) -> str:
     """``advice_lines`` for a terminal of ``width`` columns (None: whole lines); empty when there is none."""
     lines = advice_lines(analysis)
-    margin = max((len(mark) for mark, *_ in lines), default=0)
+    margin = max((len(prefix) for prefix, *_ in lines), default=0)
     text = ""
-    for mark, name, told in lines:
-        words = f"{name}: {told}" if name else told
-        head = f"{mark:>{margin}}  " if mark != "-" else f"{'':>{margin}}  - "
+    for prefix, name, sentence in lines:
+        words = f"{name}: {sentence}" if name else sentence
+        head = f"{prefix:>{margin}}  " if prefix != "-" else f"{'':>{margin}}  - "
         body = textwrap.wrap(words, max(_NARROWEST, width - len(head))) if width else [words]
         text += head + f"\n{'':>{len(head)}}".join(body) + "\n"
     return text
@@ -188,58 +192,47 @@ def advice_text(analysis: Analysis, width: int | None = None) -> str:
 def advice_markdown(analysis: Analysis) -> str:
     """``advice_lines`` as a Markdown list, kernels in code spans."""
     text = ""
-    for mark, name, words in advice_lines(analysis):
-        text += f"- {mark} `{name.replace('`', ' ')}`: {words}\n" if name else f"  - {words}\n"
+    for prefix, name, words in advice_lines(analysis):
+        text += f"- {prefix} `{name.replace('`', ' ')}`: {words}\n" if name else f"  - {words}\n"
     return text
 
 
-def full_names(rows: Sequence[Mapping[str, Any]]) -> str:
+def full_names(names: Sequence[str]) -> str:
     """The full name behind each number, one a line."""
-    width = len(str(len(rows)))
-    return "".join(f"{number:>{width}}  {row['kernel']}\n" for number, row in enumerate(rows, 1))
+    width = len(str(len(names)))
+    return "".join(f"{number:>{width}}  {name}\n" for number, name in enumerate(names, 1))
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _cells(explained: Explained, model: Model) -> list[str]:
+    result = explained.result
+    kernel = result.kernel
     return [
-        elide(row["short_name"], _NAME_WIDTH),
-        f"{row['launches']:,}",
-        or_unknown(row["seconds"], duration),
-        or_unknown(row["time_share"], percent),
-        or_unknown(row["gips"], significant),
-        or_unknown(row["lost_fraction"], percent),
-        *_level_cells(row),
-        bound_words(row),
+        elide(kernel.short_name, _NAME_WIDTH),
+        *([WORK_LABELS[result.work] if result.work else _UNKNOWN] if isinstance(result, FlopResult) else []),
+        f"{kernel.launches:,}",
+        or_unknown(kernel["seconds"], duration),
+        or_unknown(kernel.time_share, percent),
+        *(_rate_cells(result)),
+        *(or_unknown(result.intensity(level, model), significant) for level in LEVELS),
+        *(or_unknown(result.of_roof(level), percent) for level in LEVELS),
+        bound_words(result),
     ]
 
 
-def _flop_cells(row: Mapping[str, Any]) -> list[str]:
-    work = row["precision"]
-    unit = "OP/s" if work == "int8_tc" else "FLOP/s"
-    return [
-        elide(row["short_name"], _NAME_WIDTH),
-        WORK_LABELS[work] if work else _UNKNOWN,
-        f"{row['launches']:,}",
-        or_unknown(row["seconds"], duration),
-        or_unknown(row["time_share"], percent),
-        or_unknown(row["flops_per_second"], lambda rate: prefixed(rate, unit)),
-        or_unknown(row["of_peak"], percent),
-        *_level_cells(row),
-        bound_words(row),
-    ]
+def _rate_cells(result: InstructionResult | FlopResult) -> list[str]:
+    if isinstance(result, InstructionResult):
+        return [or_unknown(result.gips, significant), or_unknown(result.lost_fraction, percent)]
+    unit = "OP/s" if result.work == "int8_tc" else "FLOP/s"
+    return [or_unknown(result.per_second, lambda rate: prefixed(rate, unit)), or_unknown(result.of_peak, percent)]
 
 
-def _level_cells(row: Mapping[str, Any]) -> list[str]:
-    return [
-        *(or_unknown(row[f"{level}_intensity"], significant) for level in LEVELS),
-        *(or_unknown(row[f"{level}_of_roof"], percent) for level in LEVELS),
-    ]
-
-
-def bound_words(row: Mapping[str, Any]) -> str:
+def bound_words(result: InstructionResult | FlopResult) -> str:
     """``HBM`` for a kernel bound by that level's bandwidth, ``instructions`` or ``FP32`` for one bound by a peak."""
-    if row["bound"] == "memory":
-        return LEVEL_LABELS[row["bound_level"]]
-    return WORK_LABELS[row.get("precision") or ISSUE] if row["bound"] == "compute" else _UNKNOWN
+    if result.bound is None:
+        return _UNKNOWN
+    if result.bound.bound == "memory":
+        return LEVEL_LABELS[result.bound.level or ""]
+    return WORK_LABELS[(result.work if isinstance(result, FlopResult) else None) or ISSUE]
 
 
 def to_markdown(analysis: Analysis) -> str:

@@ -57,8 +57,8 @@ def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
 
 def document(study: Study, timings: Sequence[Timing], notes: Sequence[str]) -> dict[str, Any]:
     """The time table as JSON-ready data: the head of a report, a row per kernel, and the sums over all launches."""
-    said = [note.text for note in study.general if not note.detail]
-    return {**head(study), "notes": [*said, *notes], "kernels": rows(timings), "total": sums(total(timings))}
+    texts = [note.text for note in study.general if not note.detail]
+    return {**head(study), "notes": [*texts, *notes], "kernels": rows(timings), "total": sums(total(timings))}
 
 
 def sums(found: Total) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -120,6 +120,12 @@ class Catalogue:
             for quantity in self.quantities.values()
             for recipe in quantity.recipes
             for name in (*recipe.counters, *recipe.optional)
+        )
+
+    def counters_of(self, quantities: Iterable[str]) -> frozenset[str]:
+        """Counters that the recipes of these quantities require."""
+        return frozenset(
+            counter for name in quantities for recipe in self.quantities[name].recipes for counter in recipe.counters
         )
 
     def dimension_of(self, counter: str) -> str | None:

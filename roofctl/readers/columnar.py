@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
-from roofctl.launches.evaluate import Part
+from roofctl.launches.table import Part
 from roofctl.readers import streams
 from roofctl.readers.arrow import Irregular, Rows, Splitter, save_memory
 from roofctl.readers.convert import Converter

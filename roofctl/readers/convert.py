@@ -10,8 +10,9 @@ from typing import Any, Final
 import pandas as pd
 
 from roofctl.core.errors import InputError
+from roofctl.core.notes import Note
 from roofctl.core.units import Unit, parse_unit
-from roofctl.launches.evaluate import IDENTITY, Note, Part, counts_work
+from roofctl.launches.table import IDENTITY, Part, counts_work
 from roofctl.quantities import Catalogue
 from roofctl.readers.numbers import EXAMPLES, Mark, Number, is_missing, lost_digits, parse_number, to_base
 

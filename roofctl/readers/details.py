@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import pandas as pd
 
-from roofctl.launches.evaluate import Part
+from roofctl.launches.table import Part
 from roofctl.readers.arrow import Cells, Irregular, Rows, text_of, valued
 from roofctl.readers.columns import Counted, Grown, Numbers, Sheet, part_frame, texts, to_array
 from roofctl.readers.convert import Converter, captures_of, shape

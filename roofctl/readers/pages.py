@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from roofctl.launches.evaluate import Part, counts_work
+from roofctl.launches.table import Part, counts_work
 from roofctl.readers import ncu_csv as ncu
 from roofctl.readers.arrow import Irregular, Rows
 from roofctl.readers.columns import Counted, Grown, Numbers, Words, part_frame, texts, to_array

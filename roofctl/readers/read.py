@@ -8,7 +8,8 @@ from pathlib import Path
 
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import some
-from roofctl.launches.evaluate import Note, Part
+from roofctl.core.notes import Note
+from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.readers import databases, diagnose
 from roofctl.readers import ncu_csv as ncu

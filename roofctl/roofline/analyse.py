@@ -1,156 +1,142 @@
-"""Kernels to rows and points: the table that ``report`` prints and ``plot`` draws."""
+"""Kernels in a model, compared with a GPU: what ``report`` prints and ``plot`` draws."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
+from roofctl import advice
+from roofctl.advice import Finding
 from roofctl.core.kernel_names import short_names
-from roofctl.launches.aggregate import Kernels
-from roofctl.launches.evaluate import Note
+from roofctl.core.notes import Note
+from roofctl.launches.aggregate import KernelTable
 from roofctl.quantities import Chip
-from roofctl.roofline import findings, flop, instruction
+from roofctl.roofline import evidence, flop, instruction
 from roofctl.roofline.assess import above_roof
-from roofctl.roofline.findings import Machine
-from roofctl.roofline.instruction import COLUMNS, Instructions
-from roofctl.roofline.kernel import Facts, gather, known, whole
-from roofctl.roofline.missing import Gaps
+from roofctl.roofline.evidence import Machine
+from roofctl.roofline.flop import FlopResult
+from roofctl.roofline.instruction import InstructionResult, Instructions
+from roofctl.roofline.kernel import Kernel, kernels_of
+from roofctl.roofline.missing import Reasons
 from roofctl.roofline.model import KernelPoints, Model, Roofline
 from roofctl.roofline.select import Selection, select
 
-__all__ = [
-    "COLUMNS",
-    "Analysis",
-    "Facts",
-    "Instructions",
-    "Machine",
-    "Selection",
-    "Wanted",
-    "analyse",
-    "file_names",
-    "whole",
-]
-
-Row = dict[str, Any]
-
 
 @dataclass(frozen=True)
-class Wanted:
+class ModelChoice:
     """Which model, and what it counts: ``instructions`` of the instruction model, ``precisions`` of the FLOP model."""
 
     model: Model = "instruction"
     instructions: Instructions = "thread"
     precisions: tuple[str, ...] = ()
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of a row of this model, in order."""
-        return flop.COLUMNS if self.model == "flop" else COLUMNS
+
+@dataclass(frozen=True)
+class Explained:
+    """A result in words: verdict and advice, most important first; None and empty where advice was not asked for."""
+
+    result: InstructionResult | FlopResult
+    verdict: str | None = None
+    advice: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """Rows (by ``columns``) and points that belong to each other, longest total time first; notes on all of them.
+    """The kernels that were asked for, longest total time first, and their results in the same order.
 
-    ``facts`` are those of the kernels, in the same order; in the FLOP model a kernel has a row per type of operation.
-    ``notes`` hold for this model only, but for the ``capture_notes`` among them.
+    In the FLOP model a kernel has a result per type of operation. ``notes`` hold for this model only, but for the
+    ``capture_notes`` among them.
     """
 
-    rows: tuple[Row, ...]
-    kernels: tuple[KernelPoints, ...]
+    kernels: tuple[Kernel, ...]
+    explained: tuple[Explained, ...]
     notes: tuple[Note, ...] = ()
-    facts: tuple[Facts, ...] = ()
-    columns: tuple[str, ...] = COLUMNS
-    model: Model = field(default="instruction")
+    model: Model = "instruction"
     capture_notes: tuple[Note, ...] = ()
+
+    @property
+    def points(self) -> tuple[KernelPoints, ...]:
+        """The points of each result."""
+        return tuple(each.result.points for each in self.explained)
 
 
 def analyse(
-    captures: Sequence[Kernels],
+    table: KernelTable,
     machine: Machine | None,
     *,
-    wanted: Wanted | None = None,
+    choice: ModelChoice | None = None,
     chip: Chip | None = None,
     selection: Selection | None = None,
     ranks: Mapping[str, int] | None = None,
+    with_advice: bool = True,
 ) -> Analysis:
-    """Rows and points of the selected kernels; with a machine also fractions, bounds, verdicts and advice.
+    """Results of the selected kernels; with a machine also fractions, bounds, verdicts and advice.
 
     ``ranks`` are those of sources that belong to one of a job's processes.
-    Where only the other count of instructions was captured it stands in, with a note.
+    Where only the other count of instructions was captured it is used, with a note.
     Kernels of several captures stay apart and carry their source; shares are of all kernels'
     time, selected or not. Raises InputError that lists the kernels when the selection is empty, and
     one that names the metric set where the FLOP model has nothing to count.
     """
-    wanted = wanted or Wanted()
-    records = select(captures, selection or Selection())
-    shorts = short_names(record["kernel"] for _, record in records)
-    totals = {id(c): known(c.frame["seconds_total"].sum()) if c.has("seconds") else None for c in captures}
-    kernels = [gather(record, c, shorts[record["kernel"]], totals[id(c)]) for c, record in records]
-    job = _Job(wanted, machine, chip, several=len(captures) > 1, ranks=ranks or {})
-    if wanted.model == "flop":
+    choice = choice or ModelChoice()
+    rows = select(table, selection or Selection())
+    shorts = short_names(table.frame["kernel"].iloc[rows])
+    kernels = kernels_of(table, rows, shorts, ranks or {})
+    work = _Work(choice, machine, chip, several=len(table.captures) > 1, with_advice=with_advice)
+    if choice.model == "flop":
         flop.check_counted(kernels)
-        flop.note_sets(kernels, job.gaps)
-    pairs = [pair for number, facts in enumerate(kernels) for pair in job.entries(facts, number)]
-    of_captures = tuple(note for capture in captures for note in capture.notes)
-    notes = [*of_captures, *job.gaps.notes(len(kernels))]
-    notes += above_roof([points for _, points in pairs], job.roofline) if job.roofline else []
-    return Analysis(
-        rows=tuple(row for row, _ in pairs),
-        kernels=tuple(points for _, points in pairs),
-        notes=tuple(notes),
-        facts=tuple(kernels),
-        columns=wanted.columns,
-        model=wanted.model,
-        capture_notes=of_captures,
-    )
+        flop.note_sets(kernels, work.reasons)
+    explained = [each for number, kernel in enumerate(kernels) for each in work.explained(kernel, number)]
+    of_captures = tuple(note for capture in table.captures for note in capture.notes)
+    notes = [*of_captures, *work.reasons.notes(len(kernels))]
+    notes += above_roof([each.result.points for each in explained], work.roofline) if work.roofline else []
+    return Analysis(tuple(kernels), tuple(explained), tuple(notes), choice.model, of_captures)
 
 
 @dataclass
-class _Job:
-    """One analysis at work: what is wanted, against which machine, and the gaps that were met."""
+class _Work:
+    """One analysis in progress: what was chosen, the machine, and the reasons for missing values so far."""
 
-    wanted: Wanted
+    choice: ModelChoice
     machine: Machine | None
     chip: Chip | None
     several: bool
-    ranks: Mapping[str, int]
-    gaps: Gaps = field(default_factory=Gaps)
+    with_advice: bool
+    reasons: Reasons = field(default_factory=Reasons)
 
     @property
     def roofline(self) -> Roofline | None:
-        """The roofline of the wanted model."""
+        """The roofline of the chosen model."""
         if self.machine is None:
             return None
-        return self.machine.flop if self.wanted.model == "flop" else self.machine.instruction
+        return self.machine.flop if self.choice.model == "flop" else self.machine.instruction
 
-    def entries(self, facts: Facts, number: int) -> list[tuple[Row, KernelPoints]]:
-        """Rows and points of the kernel with this number, judged, with verdict and advice."""
-        machine = self.machine.at_clock_of(facts.sources) if self.machine else None
-        note = file_names(facts.source) if self.several else ""
-        # Advice rests on the instruction model whichever is shown; what it lacks is said only where it is shown.
-        flops = self.wanted.model == "flop"
-        row, points = instruction.entry(
-            facts, self.wanted.instructions, self.chip, Gaps() if flops else self.gaps, note=note
-        )
-        if machine:
-            instruction.against(row, points, machine.instruction)
-        everything = findings.known_of(facts, row, machine)
-        pairs = [(row, points)]
-        if flops:
-            moves = findings.constant_moves(facts)
-            pairs = flop.entries(facts, self.wanted.precisions, self.chip, self.gaps, moves=moves, note=note)
-            for flop_row, flop_points in pairs:
-                if machine and machine.flop:
-                    flop.against(flop_row, flop_points, machine.flop)
-        for each, _ in pairs:
-            findings.fill(each, everything)
-            each["rank"] = self.ranks.get(facts.source)
-        return [(each, replace(drawn, number=number)) for each, drawn in pairs]
+    def explained(self, kernel: Kernel, number: int) -> list[Explained]:
+        """Results of the kernel with this number, with verdict and advice."""
+        machine = self.machine.at_clock_of(kernel.sources) if self.machine else None
+        note = kernel.files if self.several else ""
+        if self.choice.model == "flop":
+            return self._flop(kernel, machine, number, note)
+        result = instruction.result(kernel, self.choice.instructions, self.chip, self.reasons, note=note)
+        result = result.against(machine.instruction) if machine else result
+        result = replace(result, points=replace(result.points, number=number))
+        if not self.with_advice:
+            return [Explained(result)]
+        known = evidence.evidence(result, machine)
+        return [Explained(result, advice.verdict(known), advice.advise(known))]
 
-
-def file_names(source: str) -> str:
-    """The ``source`` of a row without folders."""
-    return ", ".join(Path(path).name for path in source.split(", "))
+    def _flop(self, kernel: Kernel, machine: Machine | None, number: int, note: str) -> list[Explained]:
+        moves = evidence.moves_constants(kernel)
+        results = flop.results(kernel, self.choice.precisions, self.chip, self.reasons, moves=moves, note=note)
+        if machine and machine.flop:
+            results = [result.against(machine.flop) for result in results]
+        results = [replace(result, points=replace(result.points, number=number)) for result in results]
+        if not self.with_advice:
+            return [Explained(result) for result in results]
+        # Advice rests on the instruction model whichever is shown; what that lacks is noted only where it is shown.
+        own = instruction.result(kernel, self.choice.instructions, self.chip, Reasons())
+        known = evidence.evidence(own.against(machine.instruction) if machine else own, machine)
+        found = advice.advise(known)
+        return [
+            Explained(result, evidence.flop_verdict(result, ceilings=machine is not None), found) for result in results
+        ]

@@ -1,33 +1,16 @@
-"""Rows and points against the ceilings: fractions, bounds, and what lies above a roof."""
+"""Points above a roof: which, by how much, and what can be the cause."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from roofctl.core.kernel_names import some
-from roofctl.launches.evaluate import Note
-from roofctl.roofline.model import LEVEL_LABELS, KernelPoints, Point, Roofline, assess, kernel_bound
+from roofctl.core.notes import Note
+from roofctl.roofline.model import LEVEL_LABELS, KernelPoints, Point, Roofline, assess
 
-_ONE_BY_ONE: Final = 3
-"""More kernels than this above a roof are said in one sentence."""
-
-
-def judge(row: dict[str, Any], kernel: KernelPoints, roofline: Roofline, idle: frozenset[str]) -> float | None:
-    """Fill ``l1_of_roof`` …, ``l1_bound`` …, ``bound`` and ``bound_level``; the attainable rate, where it is known.
-
-    ``idle`` are the levels known to carry no traffic.
-    """
-    for point in kernel.points:
-        assessment = assess(point, roofline)
-        if assessment:
-            row[f"{point.level}_of_roof"] = assessment.fraction
-            row[f"{point.level}_bound"] = assessment.bound
-    limit = kernel_bound(kernel, roofline, idle)
-    if limit is None:
-        return None
-    row["bound"], row["bound_level"] = limit.bound, limit.level
-    return limit.attainable
+_MOST_SINGLE: Final = 3
+"""More kernels than this above a roof share one note."""
 
 
 def above_roof(kernels: Sequence[KernelPoints], roofline: Roofline) -> list[Note]:
@@ -43,10 +26,10 @@ def above_roof(kernels: Sequence[KernelPoints], roofline: Roofline) -> list[Note
 
 def _above_texts(level: str, found: Sequence[tuple[str, float, Point]]) -> list[str]:
     label = LEVEL_LABELS[level]
-    if len(found) <= _ONE_BY_ONE:
+    if len(found) <= _MOST_SINGLE:
         return [f"{name} is {share:.0%} of its {label} roof, above it: {_above_cause([p])}" for name, share, p in found]
     worst = sorted(found, key=lambda entry: -entry[1])
-    names = some([f"{name} {share:.0%}" for name, share, _ in worst], _ONE_BY_ONE)
+    names = some([f"{name} {share:.0%}" for name, share, _ in worst], _MOST_SINGLE)
     return [f"{len(found)} kernels are above their {label} roof ({names}): {_above_cause([p for *_, p in worst])}"]
 
 

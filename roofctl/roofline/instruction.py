@@ -1,159 +1,144 @@
-"""The instruction roofline: rows that ``report`` prints and points that ``plot`` draws."""
+"""The instruction roofline: warp instructions per 32-byte transaction, one result per kernel."""
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from roofctl.core.units import WARP_THREADS
 from roofctl.quantities import Chip
 from roofctl.roofline import spread
-from roofctl.roofline.assess import judge
-from roofctl.roofline.kernel import Facts, whole
-from roofctl.roofline.missing import Gaps
-from roofctl.roofline.model import LEVELS, KernelPoints, Point, Roofline
-from roofctl.roofline.traffic import Traffic, missing_levels, note_gaps, note_time, traffic_of
+from roofctl.roofline.kernel import Kernel, rounded_count
+from roofctl.roofline.missing import Reasons
+from roofctl.roofline.model import ISSUE, KernelPoints, Roofline
+from roofctl.roofline.result import Result, assessed, points_of
+from roofctl.roofline.traffic import Traffic, missing_levels, note_levels, note_time, traffic_of
 
-_ALL: Final = 1 + 1e-6
-"""A thread efficiency above this is no efficiency: the counters do not belong together."""
+_FULL_EFFICIENCY: Final = 1 + 1e-6
+"""A thread efficiency above this cannot be: the counters are not of the same launches."""
 
 Instructions = Literal["thread", "issued"]
 
-COLUMNS: Final = (
-    *("kernel", "short_name", "launches", "seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total"),
-    *("time_share", "warp_instructions", "issued_warp_instructions"),
-    *("l1_transactions", "l2_transactions", "hbm_transactions", "gips"),
-    *("l1_intensity", "l2_intensity", "hbm_intensity", "l1_of_roof", "l2_of_roof", "hbm_of_roof", "bound"),
-    # After the stable names: what bounds, and the parts that make L1, so that any weighting can be checked.
-    *("bound_level", "attainable_gips", "l1_bound", "l2_bound", "hbm_bound"),
-    *("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts"),
-    *("thread_instructions", "sm_clock_hz", "grid", "block", "source"),
-    *("issued_gips", "issued_of_peak", "thread_efficiency", "lost_fraction", "predicated_on_fraction"),
-    *("verdict", "advice", "rank"),
-)
-"""Names of a row, in order. JSON and CSV have all of them; null where not known."""
+_GIGA: Final = 1e9
 
 
-def entry(
-    facts: Facts, instructions: Instructions, chip: Chip | None, gaps: Gaps, *, note: str = ""
-) -> tuple[dict[str, Any], KernelPoints]:
-    """The row (by ``COLUMNS``) and the points of one kernel, not yet judged."""
-    row = _row(facts)
-    note_time(facts, gaps)
-    _take_instructions(row, facts, instructions, gaps)
-    _take_predication(row, facts)
-    traffic = traffic_of(facts, chip)
-    for level, found in traffic.items():
-        row[f"{level}_transactions"] = found.transactions
-        if found.transactions and row["warp_instructions"] is not None:
-            row[f"{level}_intensity"] = row["warp_instructions"] / found.transactions
-    note_gaps(facts, traffic, gaps)
-    return row, _points(row, facts, traffic, instructions, note)
+@dataclass(frozen=True, kw_only=True)
+class InstructionResult(Result):
+    """``amount`` is in warp instructions: thread instructions / 32, or issued ones where these are wanted.
+
+    ``gips`` are those per nanosecond, ``issued_gips`` the issued ones, ``issued_of_peak`` their fraction of the peak.
+    ``thread_efficiency`` is thread instructions / 32 per issued warp instruction, ``lost_fraction`` what is missing
+    to 1; ``predicated_on_fraction`` the part of the thread instructions that are not predicated off.
+    """
+
+    gips: float | None
+    issued_gips: float | None
+    thread_efficiency: float | None
+    lost_fraction: float | None
+    predicated_on_fraction: float | None
+    issued_of_peak: float | None = None
+
+    @property
+    def attainable_gips(self) -> float | None:
+        """The rate that the lowest roof allows, None where not known."""
+        return None if self.bound is None else self.bound.attainable / _GIGA
+
+    def against(self, roofline: Roofline) -> InstructionResult:
+        """This result compared with a roofline; the issue peak bounds what was issued."""
+        if self.per_second is None:
+            return self
+        assessments, bound = assessed(self, roofline)
+        issued = None if self.issued_gips is None else self.issued_gips * _GIGA / roofline.peak.per_second
+        return replace(self, assessments=assessments, bound=bound, issued_of_peak=issued)
 
 
-def _row(facts: Facts) -> dict[str, Any]:
-    row: dict[str, Any] = dict.fromkeys(COLUMNS)
-    row.update(
-        kernel=facts.kernel,
-        short_name=facts.short_name,
-        launches=facts.launches,
-        grid=facts.grid,
-        block=facts.block,
-        source=facts.source,
-        time_share=facts.time_share,
+def result(
+    kernel: Kernel, instructions: Instructions, chip: Chip | None, reasons: Reasons, *, note: str = ""
+) -> InstructionResult:
+    """The result of one kernel, not yet compared with a roofline; ``note`` is shown with its name in pictures."""
+    threads, issued = kernel["thread_instructions"], kernel["issued_warp_instructions"]
+    seconds, predicated_on = kernel["seconds"], kernel["predicated_thread_instructions"]
+    note_time(kernel, reasons)
+    amount = _amount(kernel, instructions, reasons)
+    gips = amount / seconds / _GIGA if amount is not None and seconds else None
+    issued_gips = issued / seconds / _GIGA if issued and seconds else None
+    efficiency = threads / (WARP_THREADS * issued) if issued and threads is not None else None
+    # Means per launch that are not integers leave rounding errors on either side of 0.
+    lost = max(0.0, 1 - efficiency) if efficiency is not None and efficiency < _FULL_EFFICIENCY else None
+    traffic = traffic_of(kernel, chip)
+    note_levels(kernel, traffic, reasons)
+    return InstructionResult(
+        kernel=kernel,
+        amount=amount,
+        per_second=None if gips is None else gips * _GIGA,
+        traffic=traffic,
+        points=_points(kernel, amount, (gips or 0.0) * _GIGA, issued_gips, traffic, instructions, note),
+        gips=gips,
+        issued_gips=issued_gips,
+        thread_efficiency=efficiency,
+        lost_fraction=lost,
+        predicated_on_fraction=predicated_on / threads if threads and predicated_on is not None else None,
     )
-    taken = ("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total", "sm_clock_hz")
-    counts = ("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts")
-    for name in (*taken, *counts, "thread_instructions", "issued_warp_instructions"):
-        row[name] = facts[name]
-    return row
 
 
-def _take_instructions(row: dict[str, Any], facts: Facts, instructions: Instructions, gaps: Gaps) -> None:
-    """Fill ``warp_instructions`` and ``gips``, by the wanted count or, with a note, the other one."""
-    short = row["short_name"]
-    threads, issued = row["thread_instructions"], row["issued_warp_instructions"]
-    by_thread = (
-        None
-        if threads is None
-        else whole(threads / WARP_THREADS)
-        if threads % WARP_THREADS
-        else whole(threads // WARP_THREADS)
-    )
+def _amount(kernel: Kernel, instructions: Instructions, reasons: Reasons) -> int | float | None:
+    """Warp instructions by the wanted count or, with a note, the other one."""
+    short = kernel.short_name
+    threads, issued = kernel["thread_instructions"], kernel["issued_warp_instructions"]
+    by_thread = None if threads is None else rounded_count(_per_warp(threads))
     wanted, other = (by_thread, issued) if instructions == "thread" else (issued, by_thread)
-    row["warp_instructions"] = wanted if wanted is not None else other
-    if wanted is None and other is None:
-        reason = facts.reason("thread_instructions")
-        gaps.add(f"no instruction count: {reason}", short)
-    elif row["warp_instructions"] == 0:
-        gaps.add("no point: 0 instructions were counted", short)
+    amount = wanted if wanted is not None else other
+    if amount is None:
+        reasons.add(f"no instruction count: {kernel.reason('thread_instructions')}", short)
+    elif amount == 0:
+        reasons.add("no point: 0 instructions were counted", short)
     elif wanted is None:
         used = "issued warp instructions" if instructions == "thread" else "thread instructions / 32 (a lower bound)"
         lacking = "thread" if instructions == "thread" else "issued warp"
-        gaps.add(f"points use {used}: {lacking} instructions were not captured", short)
+        reasons.add(f"points use {used}: {lacking} instructions were not captured", short)
     elif other is None and instructions == "thread":
-        gaps.add("issued warp instructions were not captured: thread instructions / 32 is a lower bound of them", short)
-    if caveat := facts.caveats.get("thread_instructions"):
-        gaps.add(caveat, short)
+        text = "issued warp instructions were not captured: thread instructions / 32 is a lower bound of them"
+        reasons.add(text, short)
+    if caveat := kernel.caveats.get("thread_instructions"):
+        reasons.add(caveat, short)
     if threads is not None and issued is not None and threads > WARP_THREADS * issued * (1 + 1e-9):
-        gaps.add("more than 32 thread instructions per warp instruction: the counters do not belong together", short)
-    if row["warp_instructions"] is not None and row["seconds"]:
-        row["gips"] = row["warp_instructions"] / row["seconds"] / 1e9
+        reasons.add("more than 32 thread instructions per warp instruction: the counters do not belong together", short)
+    return amount
 
 
-def _take_predication(row: dict[str, Any], facts: Facts) -> None:
-    """What divergence and partial warps took: thread instructions against 32 per issued warp instruction."""
-    threads, issued, seconds = row["thread_instructions"], row["issued_warp_instructions"], row["seconds"]
-    if issued and seconds:
-        row["issued_gips"] = issued / seconds / 1e9
-    if issued and threads is not None:
-        row["thread_efficiency"] = threads / (WARP_THREADS * issued)
-        # Means per launch that are not whole leave dust on either side of 0.
-        row["lost_fraction"] = max(0.0, 1 - row["thread_efficiency"]) if row["thread_efficiency"] < _ALL else None
-    on = facts["predicated_thread_instructions"]
-    if threads and on is not None:
-        row["predicated_on_fraction"] = on / threads
+def _per_warp(threads: float) -> int | float:
+    return threads / WARP_THREADS if threads % WARP_THREADS else threads // WARP_THREADS
 
 
 def _points(
-    row: dict[str, Any], facts: Facts, traffic: dict[str, Traffic], instructions: Instructions, note: str
+    kernel: Kernel,
+    amount: float | None,
+    rate: float,
+    issued_gips: float | None,
+    traffic: Mapping[str, Traffic],
+    instructions: Instructions,
+    note: str,
 ) -> KernelPoints:
     names = ("thread_instructions", "issued_warp_instructions")
     wanted, other = names if instructions == "thread" else names[::-1]
-    work = (wanted if row[wanted] is not None else other,)
-    points = []
-    rate = row["gips"] * 1e9 if row["gips"] else 0.0
-    for level, found in traffic.items() if rate else ():
-        intensity = row[f"{level}_intensity"]
-        if intensity is not None:
-            ends = spread.intensities(facts, work, f"{level}_transactions", intensity)
-            points.append(Point(level, found.transactions or 0, intensity, rate, found.exactness, intensities=ends))
-    reason = "" if rate else "no time" if row["warp_instructions"] else "no instruction count"
-    ends, why = spread.rates(facts, work, rate)
-    threads = facts["thread_instructions"]
+    counted = (wanted if kernel[wanted] is not None else other,)
+    reason = "" if rate else "no time" if amount else "no instruction count"
+    ends, why = spread.rates(kernel, counted, rate)
+    threads = kernel["thread_instructions"]
     return KernelPoints(
-        kernel=facts.kernel,
-        short_name=facts.short_name,
-        points=tuple(points),
-        seconds_total=row["seconds_total"],
-        time_share=row["time_share"],
-        launches=facts.launches,
-        issued_per_second=None if row["issued_gips"] is None else row["issued_gips"] * 1e9,
+        kernel=kernel.name,
+        short_name=kernel.short_name,
+        points=points_of(kernel, traffic, amount=amount, rate=rate, counted=counted, model="instruction", work=ISSUE),
+        seconds_total=kernel["seconds_total"],
+        time_share=kernel.time_share,
+        launches=kernel.launches,
+        issued_per_second=None if issued_gips is None else issued_gips * _GIGA,
         threads_per_second=None
-        if not facts["seconds"] or threads is None
-        else threads / WARP_THREADS / facts["seconds"],
+        if not kernel["seconds"] or threads is None
+        else threads / WARP_THREADS / kernel["seconds"],
         missing=missing_levels(traffic, reason),
         note=note,
         rates=ends,
         no_spread=why,
     )
-
-
-def against(row: dict[str, Any], kernel: KernelPoints, roofline: Roofline) -> None:
-    """Fractions, bounds and the attainable rate of a row; the issue ceiling bounds what was issued."""
-    if row["gips"] is None:
-        return
-    idle = frozenset(level for level in LEVELS if row[f"{level}_transactions"] == 0)
-    attainable = judge(row, kernel, roofline, idle)
-    row["attainable_gips"] = None if attainable is None else attainable / 1e9
-    if row["issued_gips"] is not None:
-        row["issued_of_peak"] = row["issued_gips"] * 1e9 / roofline.peak.per_second

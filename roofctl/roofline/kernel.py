@@ -1,14 +1,15 @@
-"""Everything that is known of one kernel, as plain numbers: what every model, wall and advice starts from."""
+"""One kernel of one capture, as plain numbers: what every model, picture, table and rule reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
-from roofctl.launches.aggregate import Kernels
+from roofctl.launches.aggregate import KernelTable
 from roofctl.quantities import catalogue
 from roofctl.roofline.model import Spread
 
@@ -17,25 +18,27 @@ _EXACT_BELOW: Final = 2**53
 
 
 @dataclass(frozen=True)
-class Facts:
+class Kernel:
     """One kernel of one capture.
 
-    ``values`` holds every quantity of the catalogue (mean per launch; None where missing) and the times
+    ``values`` holds every quantity of the catalogue (mean per launch, SI units; None where missing) and the times
     ``seconds_median``, ``_min``, ``_max``, ``_total``. ``caveats`` and ``missing`` are texts per quantity.
     ``spreads`` holds the smallest and the largest launch of a quantity, where both are known.
+    ``rank`` is that of the process of a parallel job, where the input has one.
     """
 
-    kernel: str
+    name: str
     short_name: str
     launches: int
-    grid: Any
-    block: Any
+    grid: str | None
+    block: str | None
     sources: tuple[str, ...]
     time_share: float | None
     values: Mapping[str, Any]
     caveats: Mapping[str, str]
     missing: Mapping[str, str]
     spreads: Mapping[str, Spread]
+    rank: int | None = None
 
     def __getitem__(self, quantity: str) -> Any:
         return self.values.get(quantity)
@@ -46,44 +49,81 @@ class Facts:
 
     @property
     def source(self) -> str:
+        """The files it comes from, separated by commas."""
         return ", ".join(self.sources)
 
-
-def gather(record: Mapping[str, Any], capture: Kernels, short_name: str, total_seconds: float | None) -> Facts:
-    """Facts of one record of ``capture.frame``; ``total_seconds`` is the time of all kernels of the capture."""
-    names = tuple(catalogue().quantities)
-    values = {name: known(record.get(name)) for name in (*names, *_TIMES)}
-    counts = {name: whole(values[name]) for name in names if catalogue().quantities[name].dimension == "count"}
-    own, total = values["seconds_total"], total_seconds
-    return Facts(
-        kernel=record["kernel"],
-        short_name=short_name,
-        launches=int(known(record["launches"])),
-        grid=known(record.get("grid")),
-        block=known(record.get("block")),
-        sources=capture.sources,
-        time_share=own / total if own is not None and total else None,
-        values={**values, **counts},
-        caveats={name: text for name in names if (text := known(record.get(f"caveat:{name}")))},
-        missing=capture.missing,
-        spreads={name: spread for name in names if (spread := _spread(record, name))},
-    )
+    @property
+    def files(self) -> str:
+        """``source`` without folders."""
+        return ", ".join(Path(path).name for path in self.source.split(", "))
 
 
-def _spread(record: Mapping[str, Any], name: str) -> Spread | None:
-    low, high = known(record.get(f"{name}_min")), known(record.get(f"{name}_max"))
-    return None if low is None or high is None else Spread(low, high)
+def kernels_of(
+    table: KernelTable, rows: Sequence[int], short_names: Mapping[str, str], ranks: Mapping[str, int]
+) -> list[Kernel]:
+    """Kernels of the rows of ``table``, in the order given; shares are of the time of all kernels of a capture.
+
+    ``ranks`` are by source.
+    """
+    totals: dict[Any, Any] = {}
+    if table.has("seconds"):
+        totals = {capture: plain(times.sum()) for capture, times in table.frame.groupby("capture")["seconds_total"]}
+    kernels = []
+    for row, record in zip(rows, _records(table.frame, rows), strict=True):
+        values = {name: record.get(name) for name in (*catalogue().quantities, *_TIMES)}
+        for name, quantity in catalogue().quantities.items():
+            if quantity.dimension == "count":
+                values[name] = rounded_count(values[name])
+        capture = table.captures[record["capture"]]
+        own, total = values["seconds_total"], totals.get(record["capture"])
+        source = ", ".join(capture.sources)
+        kernels.append(
+            Kernel(
+                name=record["kernel"],
+                short_name=short_names[record["kernel"]],
+                launches=int(record["launches"]),
+                grid=record["grid"],
+                block=record["block"],
+                sources=capture.sources,
+                time_share=own / total if own is not None and total else None,
+                values=values,
+                caveats=table.caveats[row],
+                missing=capture.missing,
+                spreads=dict(_spreads(record)),
+                rank=ranks.get(source),
+            )
+        )
+    return kernels
 
 
-def known(value: Any) -> Any:
-    """A plain Python number, or None for any kind of missing; whole floats of counts stay as they are."""
+def _records(frame: pd.DataFrame, rows: Sequence[int]) -> list[dict[str, Any]]:
+    """Rows as dictionaries of plain Python values, None where missing."""
+    # Column by column: of rows with columns of many types pandas makes records ten times slower.
+    columns = {str(name): _plain_values(column.iloc[list(rows)]) for name, column in frame.items()}
+    return [dict(zip(columns, record, strict=True)) for record in zip(*columns.values(), strict=True)]
+
+
+def _plain_values(column: pd.Series) -> list[Any]:
+    values: list[Any] = column.astype(object).where(column.notna(), None).tolist()
+    return values
+
+
+def _spreads(record: Mapping[str, Any]) -> Iterator[tuple[str, Spread]]:
+    for name in catalogue().quantities:
+        low, high = record.get(f"{name}_min"), record.get(f"{name}_max")
+        if low is not None and high is not None:
+            yield name, Spread(low, high)
+
+
+def plain(value: Any) -> Any:
+    """A plain Python number, or None for any kind of missing value."""
     if value is None or pd.isna(value):
         return None
     return value.item() if hasattr(value, "item") else value
 
 
-def whole(value: float | None) -> int | float | None:
-    """An int where a count is whole (a float below 2^53 is exact), else without the dust of float sums."""
+def rounded_count(value: float | None) -> int | float | None:
+    """An int where a count is an integer (a float below 2^53 is exact), else without the rounding of float sums."""
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT_BELOW:
         return int(value)
     return round(value, 6) if isinstance(value, float) else value

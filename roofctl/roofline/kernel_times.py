@@ -1,4 +1,4 @@
-"""From a kernel's facts to the times that bound it: work over peak, bytes over bandwidth, and the launch.
+"""From a kernel to the times that bound it: work over peak, bytes over bandwidth, and the launch.
 
 The model and what of it is the paper's (arXiv 2009.04598): ``roofctl.roofline.time_based``. Quantities are means per
 launch. A mean of maxima is never below the maximum of means, so the bound also holds for launches that differ.
@@ -11,17 +11,16 @@ from dataclasses import dataclass
 
 from roofctl.core.units import SECTOR_BYTES, WARP_THREADS
 from roofctl.quantities import Chip
-from roofctl.roofline.analyse import file_names
-from roofctl.roofline.findings import constant_moves
+from roofctl.roofline.evidence import moves_constants
 from roofctl.roofline.flop import IN_SETS, OPERATIONS
-from roofctl.roofline.kernel import Facts
+from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.model import ISSUE, WORK_LABELS, Clock, Roofline
 from roofctl.roofline.time_based import COMPUTE, MEASURED, Timing
 from roofctl.roofline.traffic import traffic_of
 
 
 def timings(
-    kernels: Sequence[Facts],
+    kernels: Sequence[Kernel],
     roofline: Roofline,
     chip: Chip | None = None,
     launch_seconds: float | None = None,
@@ -34,57 +33,57 @@ def timings(
     ``launch_seconds``: the least time between two launches on this GPU; None where it was not measured.
     ``clocks``: SM clocks of captures, by their sources, that ran at another one than the roofline's.
     """
-    several = len({facts.sources for facts in kernels}) > 1
+    several = len({kernel.sources for kernel in kernels}) > 1
     at = {sources: roofline.at_clock(clock) for sources, clock in (clocks or {}).items()}
     return tuple(
         _timing(
-            facts,
-            at.get(facts.sources, roofline),
+            kernel,
+            at.get(kernel.sources, roofline),
             chip,
             launch_seconds,
-            note=file_names(facts.source) if several else "",
+            note=kernel.files if several else "",
         )
-        for facts in kernels
+        for kernel in kernels
     )
 
 
-def _timing(facts: Facts, roofline: Roofline, chip: Chip | None, launch_seconds: float | None, note: str) -> Timing:
-    compute = _instructions(facts, roofline) if roofline.model == "instruction" else _operations(facts, roofline)
-    levels, missing, caveats = _levels(facts, roofline, chip)
+def _timing(kernel: Kernel, roofline: Roofline, chip: Chip | None, launch_seconds: float | None, note: str) -> Timing:
+    compute = _instructions(kernel, roofline) if roofline.model == "instruction" else _operations(kernel, roofline)
+    levels, missing, caveats = _levels(kernel, roofline, chip)
     if compute.missing:
         missing[COMPUTE] = compute.missing
     if compute.caveat:
         caveats[COMPUTE] = compute.caveat
-    if not facts["seconds"]:
-        missing[MEASURED] = "the time is 0" if facts["seconds"] == 0 else facts.reason("seconds")
-    elif caveat := facts.caveats.get("seconds"):
+    if not kernel["seconds"]:
+        missing[MEASURED] = "the time is 0" if kernel["seconds"] == 0 else kernel.reason("seconds")
+    elif caveat := kernel.caveats.get("seconds"):
         caveats[MEASURED] = caveat
     return Timing(
-        kernel=facts.kernel,
-        short_name=facts.short_name,
-        launches=facts.launches,
-        seconds=facts["seconds"] or None,
-        seconds_total=facts["seconds_total"] or None,
+        kernel=kernel.name,
+        short_name=kernel.short_name,
+        launches=kernel.launches,
+        seconds=kernel["seconds"] or None,
+        seconds_total=kernel["seconds_total"] or None,
         compute_seconds=compute.seconds,
         compute_work=compute.work,
         level_seconds=levels,
         launch_seconds=launch_seconds,
-        time_share=facts.time_share,
+        time_share=kernel.time_share,
         missing=missing,
         caveats=caveats,
-        source=facts.source,
+        source=kernel.source,
         note=note,
     )
 
 
 def _levels(
-    facts: Facts, roofline: Roofline, chip: Chip | None
+    kernel: Kernel, roofline: Roofline, chip: Chip | None
 ) -> tuple[dict[str, float], dict[str, str], dict[str, str]]:
     """Seconds of the levels whose traffic and bandwidth are known; reasons for the others; what is not exact."""
     seconds: dict[str, float] = {}
     missing: dict[str, str] = {}
     caveats: dict[str, str] = {}
-    for level, traffic in traffic_of(facts, chip).items():
+    for level, traffic in traffic_of(kernel, chip).items():
         bandwidth = roofline.bandwidth(level)
         if traffic.transactions is None:
             missing[level] = traffic.missing
@@ -107,41 +106,41 @@ class _Compute:
     caveat: str = ""
 
 
-def _instructions(facts: Facts, roofline: Roofline) -> _Compute:
+def _instructions(kernel: Kernel, roofline: Roofline) -> _Compute:
     """What the schedulers issue takes their slots, whatever part of a warp was active."""
-    issued, threads = facts["issued_warp_instructions"], facts["thread_instructions"]
+    issued, threads = kernel["issued_warp_instructions"], kernel["thread_instructions"]
     if issued is not None:
         return _Compute(issued / roofline.peak.per_second, ISSUE)
     if threads is not None:
         why = "lower bound: from thread instructions / 32, as issued warp instructions were not captured"
         return _Compute(threads / WARP_THREADS / roofline.peak.per_second, ISSUE, caveat=why)
-    return _Compute(None, missing=f"no instruction count: {facts.reason('issued_warp_instructions')}")
+    return _Compute(None, missing=f"no instruction count: {kernel.reason('issued_warp_instructions')}")
 
 
-def _operations(facts: Facts, roofline: Roofline) -> _Compute:
+def _operations(kernel: Kernel, roofline: Roofline) -> _Compute:
     """The slowest type of operation among those that are counted and have a known peak."""
-    used = {work: facts[name] for work, name in OPERATIONS.items() if facts[name]}
-    if constant_moves(facts):
+    used = {work: kernel[name] for work, name in OPERATIONS.items() if kernel[name]}
+    if moves_constants(kernel):
         used.pop("fp16", None)
     peaks = {work: peak.per_second for work in used if (peak := roofline.peak_of(work))}
     seconds = {work: used[work] / peak for work, peak in peaks.items()}
     without = [WORK_LABELS[work] for work in used if work not in peaks]
-    gaps = [f"no {' and '.join(without)} peak is known"] if without else []
-    gaps += [f"{what} operations were not counted" for what in _uncounted(facts)]
+    missing = [f"no {' and '.join(without)} peak is known"] if without else []
+    missing += [f"{what} operations were not counted" for what in _uncounted(kernel)]
     if not seconds:
-        return _Compute(None, missing="; ".join(gaps)) if gaps else _Compute(0.0)
+        return _Compute(None, missing="; ".join(missing)) if missing else _Compute(0.0)
     work = max(seconds, key=lambda work: seconds[work])
-    inexact = [f"lower bound: {'; '.join(gaps)}"] if gaps else []
-    if caveat := facts.caveats.get(OPERATIONS[work]):
+    inexact = [f"lower bound: {'; '.join(missing)}"] if missing else []
+    if caveat := kernel.caveats.get(OPERATIONS[work]):
         inexact.append(caveat)
     return _Compute(seconds[work], work, caveat="; ".join(inexact))
 
 
-def _uncounted(facts: Facts) -> list[str]:
+def _uncounted(kernel: Kernel) -> list[str]:
     """Kinds of operation that may have been done without being counted.
 
     A chip has each type that the set ``flop`` counts, but not each tensor type: one that is counted will do.
     """
-    counted = {work for work, name in OPERATIONS.items() if facts[name] is not None}
+    counted = {work for work, name in OPERATIONS.items() if kernel[name] is not None}
     plain = [] if counted.issuperset(IN_SETS["flop"]) else ["floating-point"]
     return plain if counted.intersection(IN_SETS["tensor"]) else [*plain, "tensor"]

@@ -1,4 +1,4 @@
-"""Reasons for what is missing, gathered over kernels so that each is said once."""
+"""Reasons for missing values and caveats, collected over kernels so that each becomes one note."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from roofctl.core.kernel_names import some
-from roofctl.launches.evaluate import Note
+from roofctl.core.notes import Note
 
 
 @dataclass
-class Gaps:
-    """Reasons for missing values and caveats, with the kernels they concern, to say each once."""
+class Reasons:
+    """Reasons for missing values, and caveats, with the names of the kernels they concern."""
 
     kernels: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, reason: str, kernel: str) -> None:
+        """Add a kernel (its short name) to those that ``reason`` concerns."""
         self.kernels.setdefault(reason, []).append(kernel)
 
-    def notes(self, of: int) -> list[Note]:
-        return [Note(f"{reason} ({who(names, of)})") for reason, names in self.kernels.items()]
+    def notes(self, of: int, *, warning: bool = False) -> list[Note]:
+        """One note per reason, with the kernels it concerns among ``of`` kernels."""
+        return [Note(f"{reason} ({_which(names, of)})", warning=warning) for reason, names in self.kernels.items()]
 
 
-def who(names: Sequence[str], of: int) -> str:
+def _which(names: Sequence[str], of: int) -> str:
     if len(names) >= of:
         return "all kernels" if of > 1 else names[0]
     # Ranks of a job have the same kernels.

@@ -8,8 +8,8 @@ from typing import Final
 
 from roofctl.launches.evaluate import PASSED_BY, l1_was_passed_by
 from roofctl.quantities import Chip
-from roofctl.roofline.kernel import Facts
-from roofctl.roofline.missing import Gaps
+from roofctl.roofline.kernel import Kernel
+from roofctl.roofline.missing import Reasons
 from roofctl.roofline.model import LEVEL_LABELS, LEVELS
 
 _SHORT_SECONDS: Final = 20e-6
@@ -34,10 +34,10 @@ class Traffic:
         return "traffic not exact" if self.caveat else ""
 
 
-def traffic_of(facts: Facts, chip: Chip | None) -> dict[str, Traffic]:
+def traffic_of(kernel: Kernel, chip: Chip | None) -> dict[str, Traffic]:
     """Traffic per level. L1 that was passed by (bulk copies, textures) is not counted, never a small number."""
-    found = {level: _level(facts, level) for level in LEVELS}
-    if _l1_was_passed_by(facts, found, chip):
+    found = {level: _level(kernel, level) for level in LEVELS}
+    if _l1_was_passed_by(kernel, found, chip):
         found["l1"] = Traffic("l1", None, missing=PASSED_BY)
     return found
 
@@ -48,45 +48,45 @@ def missing_levels(traffic: Mapping[str, Traffic], otherwise: str = "") -> dict[
     return {level: reasons.get(level, otherwise) for level in LEVELS} if otherwise else reasons
 
 
-def _level(facts: Facts, level: str) -> Traffic:
+def _level(kernel: Kernel, level: str) -> Traffic:
     name = f"{level}_transactions"
-    value = facts[name]
-    caveat = facts.caveats.get(name, "")
+    value = kernel[name]
+    caveat = kernel.caveats.get(name, "")
     if value is None:
-        return Traffic(level, None, caveat, facts.reason(name))
+        return Traffic(level, None, caveat, kernel.reason(name))
     return Traffic(level, value, caveat, "no traffic at this level" if value == 0 else "")
 
 
-def _l1_was_passed_by(facts: Facts, found: dict[str, Traffic], chip: Chip | None) -> bool:
+def _l1_was_passed_by(kernel: Kernel, found: dict[str, Traffic], chip: Chip | None) -> bool:
     """Whether the counts of L1 and L2 say that some traffic passed L1 by."""
     l1, l2 = found["l1"].transactions, found["l2"].transactions
     if l1 is None or l2 is None:
         return False
     bulk_copy = chip is not None and chip.bulk_copy
-    return l1_was_passed_by(l1, l2, facts["shared_wavefronts"] or 0, exact=not found["l2"].caveat, bulk_copy=bulk_copy)
+    return l1_was_passed_by(l1, l2, kernel["shared_wavefronts"] or 0, exact=not found["l2"].caveat, bulk_copy=bulk_copy)
 
 
-def note_gaps(facts: Facts, traffic: dict[str, Traffic], gaps: Gaps) -> None:
-    """Say which levels have no point and why, and what is not exact."""
+def note_levels(kernel: Kernel, traffic: dict[str, Traffic], reasons: Reasons) -> None:
+    """Add why levels have no point, and which counts are not exact."""
     for level, found in traffic.items():
         label = LEVEL_LABELS[level]
         if found.missing:
-            gaps.add(f"no {label} point: {found.missing}", facts.short_name)
+            reasons.add(f"no {label} point: {found.missing}", kernel.short_name)
         elif found.caveat:
-            gaps.add(f"{label}: {found.caveat}", facts.short_name)
+            reasons.add(f"{label}: {found.caveat}", kernel.short_name)
 
 
-def note_time(facts: Facts, gaps: Gaps) -> None:
-    """Say where there is no time, or not the right one."""
-    if caveat := facts.caveats.get("seconds"):
-        gaps.add(caveat, facts.short_name)
-    if facts["seconds"] is None:
-        gaps.add(f"no time: {facts.reason('seconds')}", facts.short_name)
-    elif facts["seconds"] == 0:
-        gaps.add("no rate: the time is 0", facts.short_name)
-    elif facts["seconds"] < _SHORT_SECONDS:
-        gaps.add(
+def note_time(kernel: Kernel, reasons: Reasons) -> None:
+    """Add why there is no time, or why it is not exact."""
+    if caveat := kernel.caveats.get("seconds"):
+        reasons.add(caveat, kernel.short_name)
+    if kernel["seconds"] is None:
+        reasons.add(f"no time: {kernel.reason('seconds')}", kernel.short_name)
+    elif kernel["seconds"] == 0:
+        reasons.add("no rate: the time is 0", kernel.short_name)
+    elif kernel["seconds"] < _SHORT_SECONDS:
+        reasons.add(
             "shorter than 20 µs: a profiler's time is 0.5 to 2 µs off there, and its caches are cold unless kept "
             "(profile --cache-control none)",
-            facts.short_name,
+            kernel.short_name,
         )

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal
 
-from roofctl.launches.evaluate import Note
+from roofctl.core.notes import Note
 from roofctl.quantities import catalogue
-from roofctl.roofline.kernel import Facts
-from roofctl.roofline.missing import Gaps
+from roofctl.roofline.kernel import Kernel
+from roofctl.roofline.missing import Reasons
 from roofctl.roofline.model import KernelPoints, Point
 
 Space = Literal["global", "shared"]
@@ -48,69 +47,70 @@ ACCESSES: Final = (
 )
 
 
-def wall_points(kernels: Sequence[Facts], spaces: Sequence[Space]) -> tuple[list[KernelPoints], list[Note]]:
+def wall_points(kernels: Sequence[Kernel], spaces: Sequence[Space]) -> tuple[list[KernelPoints], list[Note]]:
     """Every kernel with its points in ``spaces``, and why some are not there.
 
     A point's ``work`` is its space, its ``level`` the access, its ``traffic`` the transactions per launch.
     ``missing`` of a kernel says by access why it has no point. An intensity above 1 cannot be: a warp's access
     moves one transaction or more. It is said, not drawn.
     """
-    gaps, impossible = Gaps(), Gaps()
-    several = len({facts.sources for facts in kernels}) > 1
-    found = [_walls(facts, spaces, gaps, impossible, several=several) for facts in kernels]
-    warnings = [Note(note.text, warning=True) for note in impossible.notes(len(kernels))]
-    return found, [*warnings, *gaps.notes(len(kernels))]
+    reasons, impossible = Reasons(), Reasons()
+    several = len({kernel.sources for kernel in kernels}) > 1
+    found = [_walls(kernel, spaces, reasons, impossible, several=several) for kernel in kernels]
+    return found, [*impossible.notes(len(kernels), warning=True), *reasons.notes(len(kernels))]
 
 
-def _walls(facts: Facts, spaces: Sequence[Space], gaps: Gaps, impossible: Gaps, *, several: bool) -> KernelPoints:
+def _walls(
+    kernel: Kernel, spaces: Sequence[Space], reasons: Reasons, impossible: Reasons, *, several: bool
+) -> KernelPoints:
     points: list[Point] = []
     missing: dict[str, str] = {}
     for access in ACCESSES:
         if access.space not in spaces:
             continue
-        why = _why_not(facts, access)
+        why = _why_not(kernel, access)
         if not why:
-            points.append(_point(facts, access, gaps))
+            points.append(_point(kernel, access, reasons))
             continue
         missing[access.name] = why
         if why not in (NONE, BULK):
-            (impossible if why.startswith("not drawn") else gaps).add(f"{access.name}: {why}", facts.short_name)
+            (impossible if why.startswith("not drawn") else reasons).add(f"{access.name}: {why}", kernel.short_name)
     return KernelPoints(
-        facts.kernel,
-        facts.short_name,
+        kernel.name,
+        kernel.short_name,
         tuple(points),
-        time_share=facts.time_share,
-        launches=facts.launches,
+        time_share=kernel.time_share,
+        launches=kernel.launches,
         missing=missing,
-        note=", ".join(Path(source).name for source in facts.sources) if several else "",
+        note=kernel.files if several else "",
     )
 
 
-def _why_not(facts: Facts, access: Access) -> str:
+def _why_not(kernel: Kernel, access: Access) -> str:
     """Why a kernel has no point of this access; empty when it has one."""
-    instructions, transactions = facts[access.instructions], facts[access.transactions]
+    instructions, transactions = kernel[access.instructions], kernel[access.transactions]
     for value, name in ((instructions, access.instructions), (transactions, access.transactions)):
         if value is None:
             sets = " and ".join(catalogue().quantities[name].sets)
-            return f"{facts.reason(name)}; the metric set {sets} brings it (roofctl profile --set {sets})"
+            return f"{kernel.reason(name)}; the metric set {sets} brings it (roofctl profile --set {sets})"
     if not instructions or not transactions:
-        moved = access.space == "global" and (facts["l2_transactions"] or 0) > _STRAY_SECTORS
-        nothing = not any(facts[a.instructions] for a in ACCESSES if a.space == "global")
+        moved = access.space == "global" and (kernel["l2_transactions"] or 0) > _STRAY_SECTORS
+        nothing = not any(kernel[a.instructions] for a in ACCESSES if a.space == "global")
         return BULK if moved and nothing else NONE
-    if not facts["seconds"]:
+    if not kernel["seconds"]:
         return "no time"
     if instructions > _MOST * transactions:
-        cause = facts.caveats.get(access.instructions) or "the counters do not belong together"
+        cause = kernel.caveats.get(access.instructions) or "the counters do not belong together"
         ratio = f"{instructions / transactions:.3g}"
         return f"not drawn: {ratio} instructions per transaction, above the possible 1: {cause}"
     return ""
 
 
-def _point(facts: Facts, access: Access, gaps: Gaps) -> Point:
-    instructions, transactions = facts[access.instructions], facts[access.transactions]
-    caveats = [text for name in (access.instructions, access.transactions) if (text := facts.caveats.get(name))]
+def _point(kernel: Kernel, access: Access, reasons: Reasons) -> Point:
+    instructions, transactions = kernel[access.instructions], kernel[access.transactions]
+    caveats = [text for name in (access.instructions, access.transactions) if (text := kernel.caveats.get(name))]
     for text in caveats:
-        gaps.add(f"{access.name}: {text}", facts.short_name)
+        reasons.add(f"{access.name}: {text}", kernel.short_name)
     inexact = "the counts are not exact" if caveats else ""
-    rate = instructions / facts["seconds"]
+    rate = instructions / kernel["seconds"]
     return Point(access.name, transactions, instructions / transactions, rate, inexact, access.space)

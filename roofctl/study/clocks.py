@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, Literal
 
 from roofctl.core.errors import InputError
+from roofctl.core.notes import Note
 from roofctl.core.units import prefixed
 from roofctl.gpus import GpuProfile
-from roofctl.launches.aggregate import Kernels
-from roofctl.launches.evaluate import Note
+from roofctl.launches.aggregate import KernelTable
 from roofctl.roofline.model import BOOST, Clock
 from roofctl.study.device import AS_CAPTURED, Device, captured_clock, median_clock_hz
 
@@ -43,21 +43,21 @@ class Clocks:
 
 
 def choose_clocks(
-    captures: Sequence[Kernels], device: Device, profile: GpuProfile | None, choice: ClockChoice | None
+    table: KernelTable, device: Device, profile: GpuProfile | None, choice: ClockChoice | None
 ) -> tuple[Clocks, list[Note]]:
     """Clocks of the ceilings, and a warning where the chosen SM clock is not the one the kernels ran at.
 
     Raises InputError for a captured clock that the capture does not hold, a base clock that nobody knows,
     and a clock that is not positive.
     """
-    each = _each(captures, device)
+    each = _each(table, device)
     if each and choice in (None, "captured"):
         hz = sorted(clock.hz for clock in each.values())
         middle = Clock(median(hz), "sm", f"median of captures at {prefixed(hz[0], 'Hz')} to {prefixed(hz[-1], 'Hz')}")
-        said = "the captures ran at different SM clocks: each is judged at its own, ceilings are drawn at the median"
-        return Clocks(middle, _l2(captures, profile), _memory(captures, profile), middle, each), [Note(said)]
+        text = "the captures ran at different SM clocks: each is judged at its own, ceilings are drawn at the median"
+        return Clocks(middle, _l2(table, profile), _memory(table, profile), middle, each), [Note(text)]
     remarks: tuple[str, ...] = ()
-    captured, remark = captured_clock(captures, device.max_sm_clock_hz)
+    captured, remark = captured_clock(table.frame, device.max_sm_clock_hz)
     notes = [remark] if remark else []
     sm = _chosen(choice, captured, profile)
     if sm and captured and abs(sm.hz / captured.hz - 1) > _APART:
@@ -65,12 +65,18 @@ def choose_clocks(
         notes += [Note(f"{remark}; --clock captured takes it out", warning=True) for remark in remarks]
     if captured is None and profile is not None:
         notes.append(Note("the input does not say at which SM clock it ran: fractions may be off by its distance"))
-    return Clocks(sm, _l2(captures, profile), _memory(captures, profile), captured, remarks=remarks), notes
+    return Clocks(sm, _l2(table, profile), _memory(table, profile), captured, remarks=remarks), notes
 
 
-def _each(captures: Sequence[Kernels], device: Device) -> dict[tuple[str, ...], Clock]:
+def _each(table: KernelTable, device: Device) -> dict[tuple[str, ...], Clock]:
     """Clocks of several captures, where they are apart; empty otherwise."""
-    found = {c.sources: captured_clock([c], device.max_sm_clock_hz)[0] for c in captures}
+    if len(table.captures) < 2:  # noqa: PLR2004 - one clock has nothing to differ from
+        return {}
+    by_capture = table.frame.groupby("capture")
+    found = {
+        capture.sources: captured_clock(by_capture.get_group(number), device.max_sm_clock_hz)[0]
+        for number, capture in enumerate(table.captures)
+    }
     known = {sources: clock for sources, clock in found.items() if clock and clock.origin == AS_CAPTURED}
     rates = [clock.hz for clock in known.values()]
     return known if len(rates) > 1 and max(rates) / min(rates) - 1 > _APART else {}
@@ -110,15 +116,15 @@ def _mismatch(sm: Clock, captured: Clock) -> str:
     )
 
 
-def _l2(captures: Sequence[Kernels], profile: GpuProfile | None) -> Clock | None:
-    hz = median_clock_hz(captures, "l2_clock_hz")
+def _l2(table: KernelTable, profile: GpuProfile | None) -> Clock | None:
+    hz = median_clock_hz(table.frame, "l2_clock_hz")
     if hz is None or profile is None or (profile.l2_hz and abs(hz / profile.l2_hz - 1) <= _APART):
         return None
     return Clock(hz, "l2", "as captured")
 
 
-def _memory(captures: Sequence[Kernels], profile: GpuProfile | None) -> Clock | None:
-    hz = median_clock_hz(captures, "memory_clock_hz")
+def _memory(table: KernelTable, profile: GpuProfile | None) -> Clock | None:
+    hz = median_clock_hz(table.frame, "memory_clock_hz")
     own = profile.memory.clock_hz.value if profile else None
     if hz is None or own is None or not _SLOWEST <= hz / own < 1 - _APART:
         return None

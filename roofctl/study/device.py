@@ -9,8 +9,8 @@ from typing import Final
 import pandas as pd
 
 from roofctl.core.errors import InputError
-from roofctl.launches.aggregate import Kernels
-from roofctl.launches.evaluate import Note, Part
+from roofctl.core.notes import Note
+from roofctl.launches.table import Part
 from roofctl.roofline.model import Clock
 
 LONG_LAUNCH_SECONDS: Final = 40e-6
@@ -56,32 +56,22 @@ def _max_clock(parts: Sequence[Part]) -> float | None:
     return None
 
 
-def captured_clock(captures: Sequence[Kernels], max_hz: float | None) -> tuple[Clock | None, Note | None]:
-    """SM clock of the captures: the median over launches of at least 40 µs, never above the device's maximum.
+def captured_clock(kernels: pd.DataFrame, max_hz: float | None) -> tuple[Clock | None, Note | None]:
+    """SM clock of kernels: the median over launches of at least 40 µs, never above the device's maximum.
 
-    Where only shorter launches have a clock, the maximum stands in, with a note. None when nothing is known.
+    ``kernels`` are rows of a ``KernelTable``. Where only shorter launches have a clock, the maximum is used, with a
+    note. None when nothing is known.
     """
-    long_hz: list[float] = []
-    short = False
-    for capture in captures:
-        if not (capture.has("sm_clock_hz") and capture.has("seconds")):
-            continue
-        frame = capture.frame
-        long_enough = (frame["seconds"] >= LONG_LAUNCH_SECONDS).fillna(value=False)
-        long_hz += [
-            float(hz) for hz in frame.loc[long_enough, "sm_clock_hz_median"].fillna(frame["sm_clock_hz"]).dropna()
-        ]
-        short = short or bool(frame["sm_clock_hz"].notna().any())
-    if long_hz:
-        hz = float(pd.Series(long_hz).median())
-        spread = max(long_hz) / min(long_hz) - 1
-        note = (
-            Note(f"SM clocks of the launches differ by {spread:.0%}; ceilings are drawn at their median", warning=True)
-            if spread > _CLOCK_SPREAD
-            else None
-        )
+    if not {"sm_clock_hz", "seconds"} <= set(kernels.columns):
+        return None, None
+    medians = kernels["sm_clock_hz_median"].fillna(kernels["sm_clock_hz"])
+    long_hz = medians[_is_long(kernels)].dropna().astype(float)
+    if len(long_hz):
+        hz, spread = float(long_hz.median()), float(long_hz.max() / long_hz.min() - 1)
+        text = f"SM clocks of the launches differ by {spread:.0%}; ceilings are drawn at their median"
+        note = Note(text, warning=True) if spread > _CLOCK_SPREAD else None
         return Clock(min(hz, max_hz) if max_hz else hz, "sm", AS_CAPTURED), note
-    if short and max_hz:
+    if kernels["sm_clock_hz"].notna().any() and max_hz:
         text = (
             "every launch is shorter than 40 µs, too short to derive the SM clock: ceilings are at the device's maximum"
         )
@@ -89,14 +79,17 @@ def captured_clock(captures: Sequence[Kernels], max_hz: float | None) -> tuple[C
     return None, None
 
 
-def median_clock_hz(captures: Sequence[Kernels], quantity: str) -> float | None:
+def median_clock_hz(kernels: pd.DataFrame, quantity: str) -> float | None:
     """Median over kernels of at least 40 µs of a clock such as ``l2_clock_hz``; None when none of them has it."""
-    found: list[float] = []
-    for capture in captures:
-        if capture.has(quantity) and capture.has("seconds"):
-            long_enough = (capture.frame["seconds"] >= LONG_LAUNCH_SECONDS).fillna(value=False)
-            found += [float(hz) for hz in capture.frame.loc[long_enough, quantity].dropna()]
-    return float(pd.Series(found).median()) if found else None
+    if not {quantity, "seconds"} <= set(kernels.columns):
+        return None
+    found = kernels.loc[_is_long(kernels), quantity].dropna().astype(float)
+    return float(found.median()) if len(found) else None
+
+
+def _is_long(kernels: pd.DataFrame) -> pd.Series:
+    """Which kernels take long enough to derive a clock from them."""
+    return (kernels["seconds"] >= LONG_LAUNCH_SECONDS).fillna(value=False).astype(bool)
 
 
 def one_device(device: Device) -> None:

@@ -15,8 +15,9 @@ from roofctl.captures import manifest as captures
 from roofctl.captures.manifest import GpuFacts, Manifest
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.kernel_names import matches
+from roofctl.core.notes import Note
 from roofctl.core.parallel import each, processors
-from roofctl.launches.evaluate import Note, Part
+from roofctl.launches.table import Part
 from roofctl.readers import read as readers
 from roofctl.readers.numbers import Mark
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.notes import Note
 from roofctl.gpus import (
     Found,
     GpuProfile,
@@ -19,14 +20,16 @@ from roofctl.gpus import (
     measured_roofline,
     theoretical_roofline,
 )
-from roofctl.launches.aggregate import Group
-from roofctl.launches.evaluate import Note, complete
-from roofctl.launches.stacks import captures_of
+from roofctl.launches.aggregate import Group, aggregate
+from roofctl.launches.evaluate import launch_table
 from roofctl.quantities import Chip, catalogue
 from roofctl.readers.numbers import Mark
-from roofctl.roofline.analyse import Analysis, Instructions, Machine, Selection, Wanted, analyse
+from roofctl.roofline.analyse import Analysis, ModelChoice, analyse
+from roofctl.roofline.evidence import Machine
+from roofctl.roofline.instruction import Instructions
 from roofctl.roofline.kernel_times import timings
 from roofctl.roofline.model import Clock, Model, Roofline
+from roofctl.roofline.select import Selection
 from roofctl.roofline.time_based import Timing
 from roofctl.study import load as inputs
 from roofctl.study.clocks import ClockChoice, Clocks, choose_clocks
@@ -57,6 +60,7 @@ class Request:
     precisions: tuple[str, ...] = ()
     clock: ClockChoice | None = None
     watch: Watch | None = None
+    advice: bool = True
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,8 @@ def study(request: Request) -> Study:
     name = profile.chip if profile else catalogue().chip_of(next(iter(device.compute_capabilities), None))
     chip = catalogue().chips.get(name or "")
     notes += _pascal(profile.compute_capability if profile else next(iter(device.compute_capabilities), ""))
-    captures = captures_of(complete(parts), name, request.group)
-    clocks, said = choose_clocks(captures, device, profile, request.clock)
+    kernels = aggregate(launch_table(parts, name), request.group)
+    clocks, said = choose_clocks(kernels, device, profile, request.clock)
     notes += said
     rooflines: tuple[Roofline, ...] = ()
     machine: Machine | None = None
@@ -114,12 +118,13 @@ def study(request: Request) -> Study:
     elif request.ceilings or request.clock:
         raise question or InputError("the GPU is not known", hint="name it with --profile")
     analysis = analyse(
-        captures,
+        kernels,
         machine,
-        wanted=Wanted(request.model, request.instructions, request.precisions),
+        choice=ModelChoice(request.model, request.instructions, request.precisions),
         chip=chip,
         selection=request.selection,
         ranks={source.label: source.rank for source in sources if source.rank is not None},
+        with_advice=request.advice,
     )
     return Study(
         sources=reading.labels,
@@ -151,8 +156,8 @@ def timings_of(answer: Study) -> tuple[tuple[Timing, ...], list[Note]]:
         notes.append(Note(f"no bound by launches: the time of a launch was not measured on this GPU; {MEASURE_LAUNCH}"))
     if len(answer.rooflines) > 1:
         notes.append(Note("times are by the measured ceilings"))
-    facts, each = answer.analysis.facts, answer.clocks.each
-    return timings(facts, answer.rooflines[0], answer.chip, launch, each), notes
+    kernels, each = answer.analysis.kernels, answer.clocks.each
+    return timings(kernels, answer.rooflines[0], answer.chip, launch, each), notes
 
 
 def _pascal(compute_capability: str) -> list[Note]:

@@ -9,9 +9,11 @@ from typing import Any, Literal
 from roofctl.captures.manifest import GpuFacts
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import base_name
+from roofctl.core.notes import Note
 from roofctl.gpus import match_device
-from roofctl.launches.aggregate import Kernels, group_captures
-from roofctl.launches.evaluate import Note, Part, evaluate
+from roofctl.launches.aggregate import KernelTable, aggregate
+from roofctl.launches.evaluate import launch_table
+from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.study.device import describe_device, one_device
 from roofctl.verify.expect import WAVEFRONTS, Circumstances, ExecutedPath, Expectation, Kind, expectations
@@ -81,7 +83,7 @@ def compare(
     one_device(device)
     name = next(iter(device.names), gpu.name if gpu else None)
     capability = next(iter(device.compute_capabilities), gpu.compute_capability if gpu else None)
-    captures = group_captures([evaluate(part, catalogue().chip_of(capability)) for part in parts], "kernel+grid")
+    kernels = aggregate(launch_table(parts, catalogue().chip_of(capability)), "kernel+grid")
     about = Circumstances(
         l2_bytes=_l2_bytes(name),
         patched=_patched_wavefronts(parts),
@@ -91,13 +93,12 @@ def compare(
     rows: list[Row] = []
     seen: list[KnownKernel] = []
     notes = [note for part in parts for note in part.notes]
-    notes += [note for capture in captures for note in capture.notes]
-    for capture in captures:
-        for record in _records(capture):
-            kernel = known_kernel(base_name(record["kernel"]))
-            if kernel is not None:
-                seen.append(kernel)
-                rows += _judge(kernel, record, about, notes)
+    notes += [note for capture in kernels.captures for note in capture.notes]
+    for record in _records(kernels):
+        kernel = known_kernel(base_name(record["kernel"]))
+        if kernel is not None:
+            seen.append(kernel)
+            rows += _judge(kernel, record, about, notes)
     if not seen:
         raise InputError(
             "no kernel of kernels/known is in this capture",
@@ -108,7 +109,7 @@ def compare(
             "the capture has the known kernels, but no counter whose value is known",
             hint="capture them with the metric sets: roofctl verify --keep",
         )
-    return Verdict(tuple(rows), _not_counted(captures, rows), _absent(seen, capability), name, capability, tuple(notes))
+    return Verdict(tuple(rows), _not_counted(kernels, rows), _absent(seen, capability), name, capability, tuple(notes))
 
 
 def _is_ncu(parts: Sequence[Part]) -> bool:
@@ -134,9 +135,13 @@ def _patched_wavefronts(parts: Sequence[Part]) -> frozenset[str]:
     return frozenset(patched)
 
 
-def _records(capture: Kernels) -> list[dict[str, Any]]:
-    frame = capture.frame.astype(object)
-    return [{str(k): v for k, v in record.items()} for record in frame.where(frame.notna(), None).to_dict("records")]
+def _records(kernels: KernelTable) -> list[dict[str, Any]]:
+    frame = kernels.frame.astype(object)
+    records = frame.where(frame.notna(), None).to_dict("records")
+    return [
+        {**{str(name): value for name, value in record.items()}, "caveats": caveats}
+        for record, caveats in zip(records, kernels.caveats, strict=True)
+    ]
 
 
 def _judge(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances, notes: list[Note]) -> list[Row]:
@@ -149,7 +154,7 @@ def _judge(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances,
     rows = []
     for expectation in expectations(kernel, launch, counted, about):
         if expectation.quantity in counted:
-            caveat = record.get(f"caveat:{expectation.quantity}") or ""
+            caveat = record["caveats"].get(expectation.quantity, "")
             rows.append(_row(kernel.name, expectation, counted[expectation.quantity], caveat))
     return rows
 
@@ -173,14 +178,19 @@ def _row(kernel: str, expectation: Expectation, counted: float, caveat: str) -> 
     )
 
 
-def _not_counted(captures: Sequence[Kernels], rows: Sequence[Row]) -> dict[str, str]:
+_NO_VALUE = "no value for these kernels"
+
+
+def _not_counted(kernels: KernelTable, rows: Sequence[Row]) -> dict[str, str]:
     """Quantities with an expectation that no kernel has, and why."""
     known = KNOWN[0]
     counts = {"issued_warp_instructions": 1.0, "thread_instructions": 1.0}
     wanted = dict.fromkeys(e.quantity for e in expectations(known, known.launch, counts, Circumstances()))
     counted = {row.quantity for row in rows}
     return {
-        quantity: next((c.missing[quantity] for c in captures if quantity in c.missing), "no value for these kernels")
+        quantity: next(
+            (c.missing[quantity] for c in kernels.captures if quantity in c.missing), "no value for these kernels"
+        )
         for quantity in wanted
         if quantity not in counted
     }

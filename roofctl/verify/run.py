@@ -11,7 +11,7 @@ from typing import Final
 
 from roofctl.captures import manifest as captures
 from roofctl.core.errors import ApplicationFailed, InputError, VerificationError
-from roofctl.launches.evaluate import Part
+from roofctl.launches.table import Part
 from roofctl.profilers import capture as profiling
 from roofctl.profilers.counters import check_sets
 from roofctl.profilers.request import ProfilerChoice, ProfileRequest, Progress

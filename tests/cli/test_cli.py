@@ -19,7 +19,7 @@ from roofctl import __version__
 from roofctl.cli.common import say_notes, use_color
 from roofctl.cli.main import cli, main
 from roofctl.core.errors import CounterAccessError, DeviceError, InputError, RoofctlError, ToolError, VerificationError
-from roofctl.launches.evaluate import Note
+from roofctl.core.notes import Note
 
 from support.shapes import DRAM_R, FULL, TIME, L, ncu_details, ncu_raw, write
 

@@ -25,7 +25,7 @@ from roofctl.cli.main import main
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.kernel_names import without_casts
 from roofctl.core.units import parse_unit
-from roofctl.launches.evaluate import Part
+from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.readers.convert import LARGEST, Converter
 from roofctl.readers.ncurep import child, container, packed

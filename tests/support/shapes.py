@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from roofctl.launches.evaluate import Part
+from roofctl.launches.table import Part
 from roofctl.readers.numbers import Mark
 from roofctl.readers.read import read_text
 

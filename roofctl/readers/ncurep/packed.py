@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from roofctl.core.errors import InputError, RoofctlError
-from roofctl.launches.evaluate import Part
+from roofctl.launches.table import Part
 from roofctl.readers import streams
 from roofctl.readers.ncurep.container import MAGIC
 

@@ -25,7 +25,7 @@ from roofctl.core import process
 from roofctl.core.errors import InputError, ToolError, ToolNotFound, ToolTimeout
 from roofctl.core.kernel_names import without_casts
 from roofctl.core.units import Unit
-from roofctl.launches.evaluate import Part
+from roofctl.launches.table import Part
 from roofctl.profilers import tools
 from roofctl.quantities import catalogue
 from roofctl.readers import streams

@@ -1,0 +1,14 @@
+"""Notes: what a user should know beside the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something the user should know: a ``warning``, or a ``detail`` shown only with -v."""
+
+    text: str
+    warning: bool = False
+    detail: bool = False

@@ -1,0 +1,116 @@
+"""Results as rows of named values, in SI units: what JSON and CSV hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from roofctl.core.units import SECTOR_BYTES
+from roofctl.roofline.analyse import Analysis, Explained
+from roofctl.roofline.flop import FlopResult
+from roofctl.roofline.instruction import InstructionResult
+from roofctl.roofline.model import LEVELS, Model
+from roofctl.roofline.result import Result
+
+_INSTRUCTION: Final = (
+    *("kernel", "short_name", "launches", "seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total"),
+    *("time_share", "warp_instructions", "issued_warp_instructions"),
+    *("l1_transactions", "l2_transactions", "hbm_transactions", "gips"),
+    *("l1_intensity", "l2_intensity", "hbm_intensity", "l1_of_roof", "l2_of_roof", "hbm_of_roof", "bound"),
+    # After the stable names: what bounds, and the parts that make L1, so that any weighting can be checked.
+    *("bound_level", "attainable_gips", "l1_bound", "l2_bound", "hbm_bound"),
+    *("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts"),
+    *("thread_instructions", "sm_clock_hz", "grid", "block", "source"),
+    *("issued_gips", "issued_of_peak", "thread_efficiency", "lost_fraction", "predicated_on_fraction"),
+    *("verdict", "advice", "rank"),
+)
+
+_FLOP: Final = (
+    *("kernel", "short_name", "precision", "launches"),
+    *("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total", "time_share"),
+    *("flops", "flops_share", "flops_per_second", "l1_bytes", "l2_bytes", "hbm_bytes"),
+    *("l1_intensity", "l2_intensity", "hbm_intensity", "l1_of_roof", "l2_of_roof", "hbm_of_roof", "bound"),
+    *("bound_level", "attainable_flops_per_second", "of_peak", "l1_bound", "l2_bound", "hbm_bound"),
+    *("flops_caveat", "integer_instructions", "sm_clock_hz", "grid", "block", "source"),
+    *("verdict", "advice", "rank"),
+)
+
+COLUMNS: Final[Mapping[Model, tuple[str, ...]]] = {"instruction": _INSTRUCTION, "flop": _FLOP}
+"""Names of a row by model, in order. JSON and CSV have all of them; null where not known."""
+
+_OF_KERNEL: Final = (
+    *("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total", "sm_clock_hz"),
+    *("issued_warp_instructions", "thread_instructions", "integer_instructions"),
+    *("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts"),
+)
+"""Columns that are quantities of the kernel as they are."""
+
+
+def rows(analysis: Analysis) -> list[dict[str, Any]]:
+    """One row per result, by ``COLUMNS`` of the model."""
+    return [row(explained, analysis.model) for explained in analysis.explained]
+
+
+def row(explained: Explained, model: Model) -> dict[str, Any]:
+    """A result by the ``COLUMNS`` of its model; None where not known."""
+    result = explained.result
+    values = {**_common(result, model), **_of_model(result)}
+    values["verdict"] = explained.verdict
+    values["advice"] = (
+        None
+        if explained.verdict is None
+        else [
+            {"kind": finding.kind, "text": finding.text, "figures": dict(finding.figures)}
+            for finding in explained.advice
+        ]
+    )
+    return {name: values[name] for name in COLUMNS[model]}
+
+
+def _common(result: Result, model: Model) -> dict[str, Any]:
+    kernel, bound = result.kernel, result.bound
+    values: dict[str, Any] = {
+        "kernel": kernel.name,
+        "short_name": kernel.short_name,
+        "launches": kernel.launches,
+        "time_share": kernel.time_share,
+        "grid": kernel.grid,
+        "block": kernel.block,
+        "source": kernel.source,
+        "rank": kernel.rank,
+        "bound": bound.bound if bound else None,
+        "bound_level": bound.level if bound else None,
+        **{name: kernel[name] for name in _OF_KERNEL},
+    }
+    for level in LEVELS:
+        assessment = result.assessments.get(level)
+        values[f"{level}_intensity"] = result.intensity(level, model)
+        values[f"{level}_of_roof"] = assessment.fraction if assessment else None
+        values[f"{level}_bound"] = assessment.bound if assessment else None
+    return values
+
+
+def _of_model(result: InstructionResult | FlopResult) -> dict[str, Any]:
+    moved = {level: result.transactions(level) for level in LEVELS}
+    if isinstance(result, InstructionResult):
+        return {
+            **{f"{level}_transactions": count for level, count in moved.items()},
+            "warp_instructions": result.amount,
+            "gips": result.gips,
+            "attainable_gips": result.attainable_gips,
+            "issued_gips": result.issued_gips,
+            "issued_of_peak": result.issued_of_peak,
+            "thread_efficiency": result.thread_efficiency,
+            "lost_fraction": result.lost_fraction,
+            "predicated_on_fraction": result.predicated_on_fraction,
+        }
+    return {
+        **{f"{level}_bytes": None if count is None else count * SECTOR_BYTES for level, count in moved.items()},
+        "precision": result.work,
+        "flops": result.amount,
+        "flops_share": result.share,
+        "flops_per_second": result.per_second,
+        "attainable_flops_per_second": result.bound.attainable if result.bound else None,
+        "of_peak": result.of_peak,
+        "flops_caveat": result.caveat or None,
+    }
