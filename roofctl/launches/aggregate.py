@@ -109,8 +109,9 @@ def _missing(parts: Sequence[PartInfo]) -> dict[str, str]:
 def _check_launches(table: LaunchTable, group: Group) -> None:
     if group == "launch" and table.frame["is_summary"].any():
         summary = int(table.frame.loc[table.frame["is_summary"], "capture"].iloc[0])
+        source = table.parts[table.captures[summary][0]].source
         raise InputError(
-            f"{table.parts[table.captures[summary][0]].source} is a summary: single launches cannot be distinguished",
+            f"{source} is a summary: single launches cannot be told apart in it",
             hint="use --group kernel, or capture without --print-summary (nvprof: --print-gpu-trace)",
         )
 
@@ -210,6 +211,8 @@ def _statistics(frame: pd.DataFrame, names: Sequence[str], rows: _Rows) -> dict[
     lacking = rows.of(values[partly].isna()).any()
     timed = [name for name in names if name in TIME_AND_CLOCK]
     medians = each[timed].median()
+    # Of a summary the single launches are not known.
+    unknown = rows.of(frame[["is_summary"]]).any()["is_summary"].to_numpy() & (rows.launches != 1)
     result: dict[str, Any] = {}
     for name in names:
         total = sums[name].array
@@ -221,16 +224,10 @@ def _statistics(frame: pd.DataFrame, names: Sequence[str], rows: _Rows) -> dict[
             result[f"{name}_total"] = total
         if name in timed:
             median = medians[name].astype("Float64").array
-            # Of a summary the single launches are not known.
-            median[(rows.launches != 1) & _summarised(frame, rows)] = pd.NA
+            median[unknown] = pd.NA
             result[f"{name}_median"] = median
         result[f"{name}_min"], result[f"{name}_max"] = low[name].array, high[name].array
     return result
-
-
-def _summarised(frame: pd.DataFrame, rows: _Rows) -> Any:
-    """Which groups hold a summary."""
-    return rows.of(frame[["is_summary"]]).any()["is_summary"].to_numpy()
 
 
 def _summable(frame: pd.DataFrame, name: str, launches: int) -> pd.Series:

@@ -14,7 +14,7 @@ from roofctl.output.rows import COLUMNS, rows
 from roofctl.roofline.analyse import Analysis, Explained
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
-from roofctl.roofline.model import ISSUE, LEVEL_LABELS, LEVELS, WORK_LABELS, Model, Roofline
+from roofctl.roofline.model import ISSUE, LEVEL_LABELS, LEVELS, WORK_LABELS, KernelBound, Model, Roofline
 from roofctl.study.study import Study
 
 SCHEMA: Final = 1
@@ -215,7 +215,7 @@ def _cells(explained: Explained, model: Model) -> list[str]:
         *(_rate_cells(result)),
         *(or_unknown(result.intensity(level, model), significant) for level in LEVELS),
         *(or_unknown(result.of_roof(level), percent) for level in LEVELS),
-        bound_words(result),
+        bound_words(result.bound, result.points.work or ISSUE),
     ]
 
 
@@ -226,13 +226,11 @@ def _rate_cells(result: InstructionResult | FlopResult) -> list[str]:
     return [or_unknown(result.per_second, lambda rate: prefixed(rate, unit)), or_unknown(result.of_peak, percent)]
 
 
-def bound_words(result: InstructionResult | FlopResult) -> str:
+def bound_words(bound: KernelBound | None, work: str = ISSUE) -> str:
     """``HBM`` for a kernel bound by that level's bandwidth, ``instructions`` or ``FP32`` for one bound by a peak."""
-    if result.bound is None:
+    if bound is None:
         return _UNKNOWN
-    if result.bound.bound == "memory":
-        return LEVEL_LABELS[result.bound.level or ""]
-    return WORK_LABELS[(result.work if isinstance(result, FlopResult) else None) or ISSUE]
+    return LEVEL_LABELS[bound.level or ""] if bound.bound == "memory" else WORK_LABELS[work]
 
 
 def to_markdown(analysis: Analysis) -> str:

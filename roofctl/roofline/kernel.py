@@ -68,12 +68,11 @@ def kernels_of(
     totals: dict[Any, Any] = {}
     if table.has("seconds"):
         totals = {capture: plain(times.sum()) for capture, times in table.frame.groupby("capture")["seconds_total"]}
+    counts = [name for name, quantity in catalogue().quantities.items() if quantity.dimension == "count"]
     kernels = []
     for row, record in zip(rows, _records(table.frame, rows), strict=True):
         values = {name: record.get(name) for name in (*catalogue().quantities, *_TIMES)}
-        for name, quantity in catalogue().quantities.items():
-            if quantity.dimension == "count":
-                values[name] = rounded_count(values[name])
+        values.update({name: _count(record, name) for name in counts})
         capture = table.captures[record["capture"]]
         own, total = values["seconds_total"], totals.get(record["capture"])
         source = ", ".join(capture.sources)
@@ -106,6 +105,14 @@ def _records(frame: pd.DataFrame, rows: Sequence[int]) -> list[dict[str, Any]]:
 def _plain_values(column: pd.Series) -> list[Any]:
     values: list[Any] = column.astype(object).where(column.notna(), None).tolist()
     return values
+
+
+def _count(record: Mapping[str, Any], name: str) -> int | float | None:
+    """Mean of a count per launch, exact wherever it is an integer: floats hold none above 2^53."""
+    total, launches = record.get(f"{name}_total"), record["launches"]
+    if isinstance(total, int) and total % launches == 0:
+        return int(total // launches)
+    return rounded_count(record.get(name))
 
 
 def _spreads(record: Mapping[str, Any]) -> Iterator[tuple[str, Spread]]:

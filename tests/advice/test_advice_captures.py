@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 from roofctl.advice import advise, verdict
-from roofctl.launches.aggregate import group_captures
-from roofctl.launches.evaluate import complete, evaluate
+from roofctl.output.rows import rows as rows_of
 from roofctl.quantities import catalogue
 from roofctl.readers.read import read_file
 from roofctl.study.study import Request, study
+
+from support.tables import captures
 
 DATA = Path(__file__).parent.parent / "data"
 VERIFY = DATA / "captures-h200" / "verify"
@@ -37,10 +38,10 @@ PEAK_FLOPS = {
 def kernels(path: Path) -> dict[str, dict[str, Any]]:
     """Facts per kernel: its counted quantities, and what the analysis says of it."""
     file = path / "capture.csv" if path.is_dir() else path
-    (capture,) = group_captures([evaluate(part, "gh100") for part in complete(read_file(file))], "kernel")
-    rows = {row["kernel"]: row for row in study(Request(inputs=(path,))).analysis.rows}
+    (capture,) = captures(read_file(file))
+    rows = {row["kernel"]: row for row in rows_of(study(Request(inputs=(path,))).analysis)}
     facts = {}
-    for record in capture.frame.to_dict("records"):
+    for record, texts in zip(capture.frame.to_dict("records"), capture.caveats, strict=True):
         row = rows[record["kernel"]]
         counted = {n: record[n] for n in catalogue().quantities if n in record and not pd.isna(record[n])}
         levels = {name: row[name] for name in ("l1_transactions", "l2_transactions", "hbm_transactions")}
@@ -53,7 +54,7 @@ def kernels(path: Path) -> dict[str, dict[str, Any]]:
             **row,
             **counted,
             **levels,
-            "caveats": {name: record[f"caveat:{name}"] for name in counted},
+            "caveats": texts,
             "grid": tuple(int(n) for n in record["grid"].strip("()").split(",")),
             "of_roof": row["gips"] / row["attainable_gips"],
             "issued_gips": counted["issued_warp_instructions"] / seconds / 1e9,

@@ -9,6 +9,7 @@ import pytest
 
 from roofctl.cli.main import main
 from roofctl.core.resources import demo_capture
+from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.analyse import Selection
 from roofctl.study.study import Request, Study, study
 
@@ -20,7 +21,7 @@ def read(name: str, kernel: str = "") -> Study:
 
 
 def row(answer: Study) -> Any:
-    (found,) = answer.analysis.rows
+    (found,) = rows_of(answer.analysis)
     return found
 
 
@@ -58,7 +59,7 @@ def test_base_clocks_lower_the_ceilings_with_them() -> None:
     assert free.clock is not None
     assert locked.clock.hz == pytest.approx(1.496e9, rel=1e-3)
     fractions = [
-        next(r["l1_of_roof"] for r in answer.analysis.rows if r["short_name"].startswith("transpose_smem<float, 0"))
+        next(r["l1_of_roof"] for r in rows_of(answer.analysis) if r["short_name"].startswith("transpose_smem<float, 0"))
         for answer in (locked, free)
     ]
     # The kernel is 28 % slower there; against ceilings at the captured clock it is no worse.

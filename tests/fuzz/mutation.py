@@ -29,13 +29,13 @@ import pandas as pd
 import pyarrow as pa
 
 from roofctl.core.errors import InputError, RoofctlError
-from roofctl.launches.aggregate import group_captures
-from roofctl.launches.evaluate import Part, evaluate
+from roofctl.launches.table import Part
 from roofctl.readers.read import Irregular, read_columns, read_file, read_text
 from roofctl.readers.text import check_text, read_lines
 from roofctl.roofline.analyse import analyse
 
 from support.shapes import DRAM_R, LSU, THREAD, TIME, L, ncu_details
+from support.tables import kernels as table_of
 
 DATA = Path(__file__).parent.parent / "data"
 MOST_SEED_BYTES = 6_000
@@ -205,7 +205,7 @@ def survive(path: Path) -> str:
     """All that ``report`` does with a file, up to printing: an error of ours or kernels. Anything else is raised."""
     try:
         parts = read_file(path)
-        analyse(group_captures([evaluate(part, "gh100") for part in parts], "kernel"), None)
+        analyse(table_of(parts, "kernel", "gh100"), None)
     except RoofctlError as error:
         if error.message and error.hint:
             return "refused"

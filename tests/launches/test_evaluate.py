@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from roofctl.core.errors import InputError
-from roofctl.launches.evaluate import Evaluated, Part, check_frame, divide_exactly, evaluate, weighted_sum
+from roofctl.launches.evaluate import divide_exactly, weighted_sum
+from roofctl.launches.table import Part, check_frame
 
 from support.shapes import (
     CLOCK,
@@ -35,16 +36,17 @@ from support.shapes import (
     nvprof_summary,
     parts,
 )
+from support.tables import OnePart, evaluated
 
 SHARED = {SHARED_LD: 600, SHARED_ST: 400}
 
 
-def made(counters: Mapping[str, object], chip: str | None = "gh100") -> Evaluated:
-    return evaluate(parts(ncu_raw([L("k(int)", counters)]))[0], chip)
+def made(counters: Mapping[str, object], chip: str | None = "gh100") -> OnePart:
+    return evaluated(parts(ncu_raw([L("k(int)", counters)]))[0], chip)
 
 
-def first(evaluated: Evaluated, quantity: str) -> object:
-    return evaluated.frame[quantity].iloc[0]
+def first(part: OnePart, quantity: str) -> object:
+    return part.frame[quantity].iloc[0]
 
 
 def test_every_quantity_of_a_whole_capture() -> None:
@@ -258,7 +260,7 @@ PER_SECTOR = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio"
 )
 def test_bytes_that_loads_use(counters: dict[str, object], chip: str, used: int, caveat: str) -> None:
     text = ncu_raw([L("k(int)", counters)], units={PER_SECTOR: "byte/sector"})
-    found = evaluate(parts(text)[0], chip)
+    found = evaluated(parts(text)[0], chip)
     assert first(found, "global_load_used_bytes") == used
     assert caveat in found.caveats.get("global_load_used_bytes", "")
     assert bool(found.caveats.get("global_load_used_bytes")) == bool(caveat)
@@ -281,7 +283,7 @@ def test_waves_and_clocks_beside_the_time() -> None:
 
 
 def test_zero_is_a_value_and_missing_is_none() -> None:
-    found = evaluate(parts(ncu_raw([L("k(int)", {L2: 0, DRAM_R: 5, DRAM_W: "n/a"})]))[0], "gh100")
+    found = evaluated(parts(ncu_raw([L("k(int)", {L2: 0, DRAM_R: 5, DRAM_W: "n/a"})]))[0], "gh100")
     assert first(found, "l2_transactions") == 0
     assert "hbm_transactions" not in found.frame
     assert found.missing["hbm_transactions"] == f"{DRAM_W} has no value in any launch (n/a or nan)"
@@ -335,17 +337,17 @@ def test_the_reason_names_the_counter_that_would_give_it(
 )
 def test_reasons_speak_the_profilers_own_names(quantity: str, reason: str) -> None:
     part = parts(nvprof_metrics({"inst_executed": 5, "dram_read_transactions": 5}))[0]
-    assert evaluate(part, "gv100").missing[quantity] == reason
+    assert evaluated(part, "gv100").missing[quantity] == reason
 
 
 def test_reasons_of_a_page_with_labels_only_are_ncus() -> None:
     part = parts(ncu_details([L("k(int)", {"Executed Instructions": "1,234,567"})]))[0]
-    assert evaluate(part, "ga102").missing["thread_instructions"] == f"{THREAD} not captured"
+    assert evaluated(part, "ga102").missing["thread_instructions"] == f"{THREAD} not captured"
 
 
 def test_spread_of_a_summary() -> None:
     text = ncu_summary([L("k(int)", {TIME: ("90,016.00", "95,136.00", "93,188.16")})], 100)
-    frame = evaluate(parts(text)[0], "ga100").frame
+    frame = evaluated(parts(text)[0], "ga100").frame
     assert frame[["seconds_min", "seconds", "seconds_max"]].iloc[0].tolist() == [
         pytest.approx(t) for t in (90.016e-6, 93.18816e-6, 95.136e-6)
     ]
@@ -353,7 +355,7 @@ def test_spread_of_a_summary() -> None:
 
 def test_a_spread_that_contradicts_itself_is_not_trusted() -> None:
     text = nvprof_summary(['"GPU activities",100.0,50.0,2,25.0,26.0,27.0,"k(int)"'])
-    frame = evaluate(parts(text)[0], None).frame
+    frame = evaluated(parts(text)[0], None).frame
     assert frame["seconds"].tolist() == [pytest.approx(25e-6)]
     assert frame["seconds_min"].isna().tolist() == [True]
     assert frame["seconds_max"].isna().tolist() == [True]
@@ -381,10 +383,10 @@ def test_a_broken_frame_is_refused_by_name() -> None:
     with pytest.raises(InputError, match="the frame lacks grid, launches"):
         check_frame(good.frame.drop(columns=["grid", "launches"]))
     with pytest.raises(InputError, match="no kernel name or no launches"):
-        evaluate(Part(good.frame.assign(launches=0), "x", good.names), None)
+        evaluated(Part(good.frame.assign(launches=0), "x", good.names), None)
     (nameless,) = parts(ncu_raw([L("")]))
     with pytest.raises(InputError, match="no kernel name"):
-        evaluate(nameless, None)
+        evaluated(nameless, None)
 
 
 def test_quantities_are_in_the_catalogues_order() -> None:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from roofctl.cli.main import main
 from roofctl.core import parallel
 from roofctl.core.errors import InputError
 from roofctl.launches.evaluate import PASSED_BY
+from roofctl.launches.table import LaunchTable
 from roofctl.output import parquet as export
 from roofctl.output.parquet import MARKER, capture_names, schema, to_parquet
 from roofctl.quantities import catalogue
@@ -151,7 +153,14 @@ def test_a_number_does_not_take_the_name_of_another(here: Path) -> None:
 
 
 def test_captures_of_one_file_do_not_take_the_name_of_another(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "capture_members", lambda parts: [parts, parts])
+    real = export.launch_table
+
+    def twice(parts: Any, chip: str | None) -> LaunchTable:
+        table = real(parts, chip)
+        frame = pd.concat([table.frame, table.frame.assign(capture=1)], ignore_index=True)
+        return LaunchTable(frame, table.parts, (*table.captures, *table.captures))
+
+    monkeypatch.setattr(export, "launch_table", twice)
     write(here / "x.csv", ncu_raw([L("a(int)")]))
     write(here / "x-2.csv", ncu_raw([L("b(int)")]))
     rows = table(Path("x.csv"), Path("x-2.csv"))

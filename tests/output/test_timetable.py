@@ -12,6 +12,7 @@ import pytest
 
 from roofctl.cli.main import main
 from roofctl.core.errors import InputError
+from roofctl.output.rows import rows as rows_of
 from roofctl.output.timetable import COLUMNS, document, rows, table
 from roofctl.study.study import MEASURE_LAUNCH, Request, study, timings_of
 
@@ -206,7 +207,7 @@ def test_known_kernels_on_the_h200(kernel: str, model: Any, bound: str, fraction
     """What binds is what must, and bound / time is the fraction of that roof in the roofline of rates."""
     answer = study(Request(inputs=(DATA / "verify",), model=model, ceilings="measured"))
     (found,) = [each for each in timings_of(answer)[0] if each.short_name == kernel]
-    (row,) = [row for row in answer.analysis.rows if row["short_name"] == kernel]
+    (row,) = [row for row in rows_of(answer.analysis) if row["short_name"] == kernel]
     assert (found.bound, found.of_bound) == (bound, pytest.approx(row[fraction]))
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from roofctl.core.errors import InputError
-from roofctl.launches.aggregate import group_captures
-from roofctl.launches.evaluate import evaluate
 from roofctl.output.report import document
+from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.analyse import analyse
 from roofctl.study.study import Request, study
 
 from support.shapes import FULL, ISSUED, THREAD, TIME, L, line, ncu_details, ncu_raw, parts, write
+from support.tables import kernels as table_of
 
 
 def kernels(path: Path, **options: Any) -> list[dict[str, Any]]:
@@ -52,7 +52,7 @@ def test_a_programs_own_lines_anywhere_are_told_and_harm_nothing(tmp_path: Path)
     noise = 'iteration 7, loss 0.25, "ok", 1,2,3'
     text = "\n".join([noise, *lines[:20], noise, noise, *lines[20:], noise]) + "\n"
     answer = study(Request(inputs=(written(tmp_path, text),)))
-    assert answer.analysis.rows[0]["launches"] == 40
+    assert rows_of(answer.analysis)[0]["launches"] == 40
     assert any("4 lines that belong to no table passed over, the first is line 1" in n.text for n in answer.notes)
 
 
@@ -107,7 +107,7 @@ def test_pascal_transactions_are_not_taken_for_sectors_without_a_word(tmp_path: 
 def test_a_short_kernel_has_a_word_on_its_time() -> None:
     def notes(nanoseconds: int) -> str:
         read = parts(ncu_raw([L("k(int)", {**FULL, TIME: nanoseconds})]))
-        analysis = analyse(group_captures([evaluate(part, "gh100") for part in read], "kernel"), None)
+        analysis = analyse(table_of(read, "kernel", "gh100"), None)
         return "\n".join(note.text for note in analysis.notes)
 
     assert "shorter than 20 µs: a profiler's time is 0.5 to 2 µs off there" in notes(7_000)

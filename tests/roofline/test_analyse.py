@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 
 from roofctl.core.errors import InputError
-from roofctl.launches.aggregate import Group, group_captures
-from roofctl.launches.evaluate import evaluate
+from roofctl.launches.aggregate import Group
+from roofctl.output.rows import COLUMNS
+from roofctl.output.rows import rows as rows_of
 from roofctl.quantities import catalogue
-from roofctl.roofline.analyse import COLUMNS, Analysis, Instructions, Machine, Selection, Wanted, analyse, whole
+from roofctl.roofline.analyse import Analysis, ModelChoice, analyse
+from roofctl.roofline.evidence import Machine
+from roofctl.roofline.instruction import Instructions
+from roofctl.roofline.kernel import rounded_count
 from roofctl.roofline.model import Bandwidth, Clock, Peak, Roofline
+from roofctl.roofline.select import Selection
 
 from support.shapes import (
     DRAM_R,
@@ -33,6 +38,7 @@ from support.shapes import (
     ncu_summary,
     parts,
 )
+from support.tables import kernels as table_of
 
 SM = Clock(1e9, "sm")
 # Ridges: L1 1, L2 2, HBM 8 warp instructions per transaction.
@@ -56,16 +62,16 @@ def analysed(
     **selection: Any,
 ) -> Analysis:
     read = [part for i, each in enumerate(files) for part in parts(ncu_raw(each), source=f"runs/{'abc'[i]}.csv")]
-    captures = group_captures([evaluate(part, chip) for part in read], group)
+    captures = table_of(read, group, chip)
     known = catalogue().chips.get(chip or "")
     machine = Machine(roofline) if roofline else None
     return analyse(
-        captures, machine, wanted=Wanted(instructions=instructions), chip=known, selection=Selection(**selection)
+        captures, machine, choice=ModelChoice(instructions=instructions), chip=known, selection=Selection(**selection)
     )
 
 
 def row(counters: Mapping[str, object], **options: Any) -> Mapping[str, Any]:
-    return analysed([L("k(int)", counters)], **options).rows[0]
+    return rows_of(analysed([L("k(int)", counters)], **options))[0]
 
 
 def texts(analysis: Analysis) -> list[str]:
@@ -78,7 +84,7 @@ def without(*names: str, **more: object) -> dict[str, object]:
 
 def test_a_whole_launch() -> None:
     found = row(FULL)
-    assert list(found) == list(COLUMNS)
+    assert list(found) == list(COLUMNS["instruction"])
     expected = {
         "kernel": "k(int)",
         "short_name": "k",
@@ -129,7 +135,7 @@ def test_a_whole_launch() -> None:
 
 
 def test_points_share_one_height_and_know_their_launches() -> None:
-    (kernel,) = analysed([L("k(int)"), L("k(int)", id="1")]).kernels
+    (kernel,) = analysed([L("k(int)"), L("k(int)", id="1")]).points
     assert [(p.level, p.traffic, p.per_second) for p in kernel.points] == [
         ("l1", 44_000, pytest.approx(1e9)),
         ("l2", 30_000, pytest.approx(1e9)),
@@ -144,7 +150,7 @@ def test_points_share_one_height_and_know_their_launches() -> None:
 
 def test_a_kernels_rate_is_the_quotient_of_sums() -> None:
     slow = without(TIME, THREAD, **{TIME: 300_000, THREAD: 320_000})
-    found = analysed([L("k(int)"), L("k(int)", slow, id="1")]).rows[0]
+    found = rows_of(analysed([L("k(int)"), L("k(int)", slow, id="1")]))[0]
     assert found["gips"] == pytest.approx((100_000 + 10_000) / 400e-6 / 1e9)
     assert found["hbm_intensity"] == pytest.approx(110 / 40)
 
@@ -173,26 +179,26 @@ def test_which_instructions_count(
     counters: dict[str, object], instructions: Instructions, count: float | None, note: str | None
 ) -> None:
     analysis = analysed([L("k(int)", counters)], instructions=instructions)
-    assert analysis.rows[0]["warp_instructions"] == count
-    assert analysis.rows[0]["gips"] == (None if count is None else pytest.approx(count / 1e5))
+    assert rows_of(analysis)[0]["warp_instructions"] == count
+    assert rows_of(analysis)[0]["gips"] == (None if count is None else pytest.approx(count / 1e5))
     assert texts(analysis) == ([note] if note else [])
 
 
 def test_no_instructions_no_points_but_the_traffic_is_listed() -> None:
     analysis = analysed([L("k(int)", without(ISSUED, THREAD))])
-    assert analysis.kernels[0].points == ()
-    assert analysis.kernels[0].missing == dict.fromkeys(("l1", "l2", "hbm"), "no instruction count")
-    assert analysis.rows[0]["hbm_transactions"] == 20_000
-    assert analysis.rows[0]["hbm_intensity"] is None
-    assert analysis.rows[0]["bound"] is None
+    assert analysis.points[0].points == ()
+    assert analysis.points[0].missing == dict.fromkeys(("l1", "l2", "hbm"), "no instruction count")
+    assert rows_of(analysis)[0]["hbm_transactions"] == 20_000
+    assert rows_of(analysis)[0]["hbm_intensity"] is None
+    assert rows_of(analysis)[0]["bound"] is None
 
 
 def test_no_time_no_rate() -> None:
     analysis = analysed([L("k(int)", without(TIME))])
-    found = analysis.rows[0]
+    found = rows_of(analysis)[0]
     assert (found["seconds"], found["gips"], found["time_share"]) == (None, None, None)
     assert found["hbm_intensity"] == pytest.approx(5.0)
-    assert analysis.kernels[0].missing["hbm"] == "no time"
+    assert analysis.points[0].missing["hbm"] == "no time"
     assert texts(analysis) == [f"no time: {TIME} not captured (k)"]
 
 
@@ -203,17 +209,17 @@ def test_no_time_no_rate() -> None:
 def test_zero_traffic_is_no_point_and_says_why(level: str) -> None:
     zero = {L2: 0} if level == "l2" else {DRAM_R: 0, DRAM_W: 0}
     analysis = analysed([L("k(int)", without(*zero, **zero))])
-    assert analysis.rows[0][f"{level}_transactions"] == 0
-    assert analysis.rows[0][f"{level}_intensity"] is None
-    assert analysis.kernels[0].point(level) is None
-    assert analysis.kernels[0].missing[level] == "no traffic at this level"
+    assert rows_of(analysis)[0][f"{level}_transactions"] == 0
+    assert rows_of(analysis)[0][f"{level}_intensity"] is None
+    assert analysis.points[0].point(level) is None
+    assert analysis.points[0].missing[level] == "no traffic at this level"
     assert texts(analysis) == [f"no {level.upper()} point: no traffic at this level (k)"]
 
 
 def test_a_missing_level_names_its_counter() -> None:
     analysis = analysed([L("k(int)", without(DRAM_R))])
-    assert analysis.rows[0]["hbm_transactions"] is None
-    assert analysis.kernels[0].missing == {"hbm": "dram__sectors_read.sum not captured"}
+    assert rows_of(analysis)[0]["hbm_transactions"] is None
+    assert analysis.points[0].missing == {"hbm": "dram__sectors_read.sum not captured"}
     assert texts(analysis) == ["no HBM point: dram__sectors_read.sum not captured (k)"]
 
 
@@ -246,8 +252,8 @@ def test_traffic_that_passes_l1_by_is_not_zero(
 ) -> None:
     base = without(LSU, SHARED_LD, SHARED_ST, L2)
     analysis = analysed([L("k(int)", {**base, **counters})], chip=chip)
-    assert analysis.rows[0]["l1_transactions"] == transactions
-    assert (analysis.kernels[0].missing.get("l1") == TMA) == (transactions is None)
+    assert rows_of(analysis)[0]["l1_transactions"] == transactions
+    assert (analysis.points[0].missing.get("l1") == TMA) == (transactions is None)
     assert any(TMA in text for text in texts(analysis)) == (transactions is None)
 
 
@@ -261,7 +267,7 @@ def test_traffic_that_passes_l1_by_is_not_zero(
 )  # fmt: skip
 def test_a_caveat_goes_with_its_point(counters: dict[str, object], level: str, words: str, caveat: str) -> None:
     analysis = analysed([L("k(int)", counters)])
-    point = analysis.kernels[0].point(level)
+    point = analysis.points[0].point(level)
     assert point is not None
     assert point.caveat == caveat
     assert [text.startswith(f"{level.upper()}: {words}") for text in texts(analysis)] == [True]
@@ -301,14 +307,16 @@ def test_without_ceilings_fractions_and_bounds_are_unknown() -> None:
     found = row(FULL, roofline=None)
     assert found["gips"] == pytest.approx(1.0)
     assert {
-        found[name] for name in COLUMNS if name.endswith(("_of_roof", "bound", "bound_level", "attainable_gips"))
+        found[name]
+        for name in COLUMNS["instruction"]
+        if name.endswith(("_of_roof", "bound", "bound_level", "attainable_gips"))
     } == {None}
 
 
 def test_a_point_above_its_roof_is_kept_and_warned_of() -> None:
     analysis = analysed([L("k(int)", without(TIME, **{TIME: 10_000}))])
-    assert analysis.rows[0]["hbm_of_roof"] == pytest.approx(2.0)
-    assert len(analysis.kernels[0].points) == 3
+    assert rows_of(analysis)[0]["hbm_of_roof"] == pytest.approx(2.0)
+    assert len(analysis.points[0].points) == 3
     warnings = [note.text for note in analysis.notes if note.warning]
     assert [text.partition(", above it")[0] for text in warnings] == [
         "k is 125% of its L1 roof",
@@ -328,7 +336,7 @@ FOUR = [
 
 
 def test_longest_first_and_shares_of_all_time() -> None:
-    rows = analysed(FOUR).rows
+    rows = rows_of(analysed(FOUR))
     assert [(r["short_name"], r["time_share"]) for r in rows] == [
         ("copy", pytest.approx(0.5)),
         ("gemm<8>", pytest.approx(0.25)),
@@ -352,7 +360,7 @@ def test_longest_first_and_shares_of_all_time() -> None:
     ],
 )
 def test_selection(selection: dict[str, Any], kernels: list[str]) -> None:
-    rows = analysed(FOUR, **selection).rows
+    rows = rows_of(analysed(FOUR, **selection))
     assert [r["short_name"] for r in rows] == kernels
     assert rows[0]["time_share"] == pytest.approx(rows[0]["seconds_total"] / 400e-6)
 
@@ -379,29 +387,29 @@ def test_a_filter_that_is_no_pattern(option: str) -> None:
 
 @pytest.mark.parametrize(("group", "launches"), [("kernel", [3]), ("kernel+grid", [2, 1]), ("launch", [1, 1, 1])])
 def test_groups(group: Group, launches: list[int]) -> None:
-    rows = analysed([L("k(int)"), L("k(int)", id="1"), L("k(int)", id="2", grid="(9, 1, 1)")], group=group).rows
+    rows = rows_of(analysed([L("k(int)"), L("k(int)", id="1"), L("k(int)", id="2", grid="(9, 1, 1)")], group=group))
     assert [r["launches"] for r in rows] == launches
     assert sum(r["seconds_total"] for r in rows) == pytest.approx(300e-6)
 
 
 def test_two_captures_carry_their_source_and_their_own_shares() -> None:
     analysis = analysed([L("k(int)")], [L("k(int)"), L("j(int)", id="1")])
-    assert [(r["short_name"], r["source"], r["time_share"]) for r in analysis.rows] == [
+    assert [(r["short_name"], r["source"], r["time_share"]) for r in rows_of(analysis)] == [
         ("j", "runs/b.csv", pytest.approx(0.5)),
         ("k", "runs/a.csv", pytest.approx(1.0)),
         ("k", "runs/b.csv", pytest.approx(0.5)),
     ]
-    assert [kernel.note for kernel in analysis.kernels] == ["b.csv", "a.csv", "b.csv"]
+    assert [kernel.note for kernel in analysis.points] == ["b.csv", "a.csv", "b.csv"]
 
 
 def test_the_note_of_a_joined_capture_names_all_its_files() -> None:
     half, rest = {n: FULL[n] for n in (TIME, THREAD)}, {n: FULL[n] for n in (L2, DRAM_R, DRAM_W)}
     analysis = analysed([L("k(int)", half)], [L("k(int)", rest)], [L("k(int)", FULL)])
-    assert sorted(kernel.note for kernel in analysis.kernels) == ["a.csv, b.csv", "c.csv"]
+    assert sorted(kernel.note for kernel in analysis.points) == ["a.csv, b.csv", "c.csv"]
 
 
 def test_three_kernels_of_one_base_name_stay_apart() -> None:
-    rows = analysed([L(f"void read<{n}>(float *)", id=str(n)) for n in (1, 8, 32)]).rows
+    rows = rows_of(analysed([L(f"void read<{n}>(float *)", id=str(n)) for n in (1, 8, 32)]))
     assert sorted(r["short_name"] for r in rows) == ["read<1>", "read<32>", "read<8>"]
 
 
@@ -418,7 +426,7 @@ def test_counts_stay_whole() -> None:
     ("value", "expected"), [(5.0, 5), (5.25, 5.25), (0.1 + 0.2, 0.3), (2.0**53, 2.0**53), (None, None), (7, 7)]
 )
 def test_whole(value: float | None, expected: float | None) -> None:
-    made = whole(value)
+    made = rounded_count(value)
     assert made == expected
     assert type(made) is type(expected)
 
@@ -427,8 +435,8 @@ def test_a_summary_gives_means_and_ends() -> None:
     text = ncu_summary(
         [L("k(int)", {**FULL, TIME: ("90.00", "110.00", "100.00"), DRAM_R: ("1.00", "2.00", "1.50")})], 10
     )
-    (captures,) = group_captures([evaluate(p, "gh100") for p in parts(text)], "kernel")
-    found = analyse([captures], Machine(ROOF)).rows[0]
+    captures = table_of(parts(text), "kernel", "gh100")
+    found = rows_of(analyse(captures, Machine(ROOF)))[0]
     assert found["launches"] == 10
     assert (found["seconds_min"], found["seconds_max"]) == (pytest.approx(90e-9), pytest.approx(110e-9))
     assert found["seconds_median"] is None
@@ -443,8 +451,8 @@ def test_a_summary_gives_means_and_ends() -> None:
 def test_a_time_or_a_count_of_zero_gives_no_point(counters: dict[str, object], reason: str) -> None:
     found = analysed([L("k(int)", {**FULL, **counters})])
     assert texts(found) == [f"{reason} (k)"]
-    assert found.kernels[0].points == ()
-    assert found.rows[0]["hbm_of_roof"] is None
+    assert found.points[0].points == ()
+    assert rows_of(found)[0]["hbm_of_roof"] is None
 
 
 def test_a_launch_without_a_time_in_one_file_is_said_so() -> None:

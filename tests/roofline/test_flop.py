@@ -11,14 +11,16 @@ import pytest
 from roofctl.cli.main import main
 from roofctl.core.errors import InputError
 from roofctl.gpus import find_measured, find_profile, flop_roofline, measured_roofline, theoretical_roofline
-from roofctl.launches.aggregate import group_captures
-from roofctl.launches.evaluate import evaluate
+from roofctl.output.rows import COLUMNS
+from roofctl.output.rows import rows as rows_of
 from roofctl.quantities import catalogue
-from roofctl.roofline.analyse import Analysis, Machine, Wanted, analyse
-from roofctl.roofline.flop import COLUMNS, OPERATIONS
+from roofctl.roofline.analyse import Analysis, ModelChoice, analyse
+from roofctl.roofline.evidence import Machine
+from roofctl.roofline.flop import OPERATIONS
 from roofctl.roofline.model import BOOST, Bandwidth, Clock, Peak, Roofline
 
 from support.shapes import FULL, TIME, L, ncu_raw, parts, write
+from support.tables import kernels as table_of
 
 SASS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 NONE = {
@@ -51,11 +53,11 @@ def counters(**operations: int) -> dict[str, object]:
 
 def analysed(*launches: Mapping[str, object], precisions: tuple[str, ...] = (), chip: str | None = "gh100") -> Analysis:
     text = ncu_raw([L(f"k{i}(int)", each, id=str(i)) for i, each in enumerate(launches)])
-    captures = group_captures([evaluate(part, chip) for part in parts(text)], "kernel")
+    captures = table_of(parts(text), "kernel", chip)
     return analyse(
         captures,
         Machine(ROOF, FLOP_ROOF),
-        wanted=Wanted("flop", precisions=precisions),
+        choice=ModelChoice("flop", precisions=precisions),
         chip=catalogue().chips.get(chip or ""),
     )
 
@@ -65,7 +67,7 @@ def texts(analysis: Analysis) -> str:
 
 
 def works(analysis: Analysis) -> list[str | None]:
-    return [row["precision"] for row in analysis.rows]
+    return [row["precision"] for row in rows_of(analysis)]
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -73,8 +75,8 @@ def works(analysis: Analysis) -> list[str | None]:
 
 def test_a_row_by_hand() -> None:
     # 100 add + 200 mul + 2 x 350 fma = 1000 operations a launch of 100 µs; L1 44,000 sectors.
-    (found,) = analysed(counters(fadd=100, fmul=200, ffma=350)).rows
-    assert list(found) == list(COLUMNS)
+    (found,) = rows_of(analysed(counters(fadd=100, fmul=200, ffma=350)))
+    assert list(found) == list(COLUMNS["flop"])
     assert (found["precision"], found["flops"], found["flops_share"]) == ("fp32", 1000, 1.0)
     assert found["flops_per_second"] == pytest.approx(1e7)
     assert (found["l1_bytes"], found["l2_bytes"], found["hbm_bytes"]) == (44_000 * 32, 30_000 * 32, 20_000 * 32)
@@ -93,25 +95,25 @@ def test_a_row_by_hand() -> None:
     ],
 )
 def test_weights(operations: dict[str, int], work: str, flops: int) -> None:
-    (found,) = analysed(counters(**operations)).rows
+    (found,) = rows_of(analysed(counters(**operations)))
     assert (found["precision"], found["flops"]) == (work, flops)
 
 
 def test_half_precision_is_marked_as_an_upper_bound() -> None:
     analysis = analysed(counters(hadd=1_000, hfma=1_000_000))
-    assert {point.caveat for point in analysis.kernels[0].points} == {"upper bound of the operations"}
-    assert "packed pairs" in str(analysis.rows[0]["flops_caveat"])
+    assert {point.caveat for point in analysis.points[0].points} == {"upper bound of the operations"}
+    assert "packed pairs" in str(rows_of(analysis)[0]["flops_caveat"])
 
 
 def test_a_mixed_kernel_shows_each_type_by_its_own_peak_the_largest_first() -> None:
     mixed = {**counters(ffma=1_000_000), BF16: 30_000_000}
     found = analysed(mixed)
     assert works(found) == ["bf16_tc", "fp32"]
-    assert [row["flops_share"] for row in found.rows] == [pytest.approx(30 / 32), pytest.approx(2 / 32)]
-    assert found.rows[0]["of_peak"] == pytest.approx(3e11 / 512e9)
-    assert found.rows[1]["of_peak"] == pytest.approx(2e10 / 64e9)
-    assert [kernel.work for kernel in found.kernels] == ["bf16_tc", "fp32"]
-    assert {point.work for point in found.kernels[1].points} == {"fp32"}
+    assert [row["flops_share"] for row in rows_of(found)] == [pytest.approx(30 / 32), pytest.approx(2 / 32)]
+    assert rows_of(found)[0]["of_peak"] == pytest.approx(3e11 / 512e9)
+    assert rows_of(found)[1]["of_peak"] == pytest.approx(2e10 / 64e9)
+    assert [kernel.work for kernel in found.points] == ["bf16_tc", "fp32"]
+    assert {point.work for point in found.points[1].points} == {"fp32"}
 
 
 # --- what is left out -------------------------------------------------------------------------------------------------
@@ -119,9 +121,9 @@ def test_a_mixed_kernel_shows_each_type_by_its_own_peak_the_largest_first() -> N
 
 def test_an_integer_kernel_is_listed_and_sent_to_the_instruction_model() -> None:
     found = analysed(counters(integer=5_000_000), counters(ffma=1))
-    row = next(row for row in found.rows if row["short_name"] == "k0")
+    row = next(row for row in rows_of(found) if row["short_name"] == "k0")
     assert (row["precision"], row["flops"], row["integer_instructions"]) == (None, None, 5_000_000)
-    kernel = found.kernels[found.rows.index(row)]
+    kernel = found.points[rows_of(found).index(row)]
     assert kernel.points == ()
     assert set(kernel.missing.values()) == {"only integer and memory work; see --model instruction"}
     assert row["verdict"] == "only integer and memory work; see --model instruction"
@@ -150,7 +152,7 @@ def test_a_chosen_type_that_a_kernel_lacks_is_said() -> None:
     found = analysed(counters(ffma=10), precisions=("bf16_tc",))
     assert works(found) == [None]
     assert "no BF16 tensor operations: none" in texts(found)
-    assert found.rows[0]["verdict"] == "no BF16 tensor operations are known"
+    assert rows_of(found)[0]["verdict"] == "no BF16 tensor operations are known"
 
 
 def test_without_any_count_the_metric_set_is_named() -> None:
@@ -162,7 +164,7 @@ def test_without_any_count_the_metric_set_is_named() -> None:
 def test_a_missing_set_is_named_and_nothing_is_called_integer_only() -> None:
     found = analysed({**FULL, **NONE})
     assert "the metric set tensor is missing (roofctl profile --set tensor)" in texts(found)
-    assert found.rows[0]["verdict"] == "no floating-point work is known: tensor operations were not counted"
+    assert rows_of(found)[0]["verdict"] == "no floating-point work is known: tensor operations were not counted"
     tensor_only = analysed({**FULL, **TENSOR})
     assert "the metric set flop is missing" in texts(tensor_only)
     assert "no floating-point work is known: FP16, FP32, FP64 operations were not counted" in texts(tensor_only)
@@ -172,15 +174,15 @@ def test_a_type_that_was_not_counted_is_named_and_leaves_the_share_unknown() -> 
     lacking = {name: count for name, count in counters(dfma=100).items() if name != SASS.format("ffma")}
     found = analysed(lacking)
     assert "no FP32 operations: smsp__sass_thread_inst_executed_op_ffma_pred_on.sum not captured" in texts(found)
-    assert (found.rows[0]["precision"], found.rows[0]["flops_share"]) == ("fp64", None)
+    assert (rows_of(found)[0]["precision"], rows_of(found)[0]["flops_share"]) == ("fp64", None)
     nothing = analysed({**lacking, SASS.format("dfma"): 0})
-    assert nothing.rows[0]["verdict"] == "no floating-point work is known: FP32 operations were not counted"
+    assert rows_of(nothing)[0]["verdict"] == "no floating-point work is known: FP32 operations were not counted"
 
 
 def test_what_tensor_cores_of_the_chip_do_not_take_is_known_to_be_none() -> None:
     volta = {**FULL, **NONE, SASS.format("ffma"): 10, "sm__inst_executed_pipe_tensor.sum": 0}
     found = analysed(volta, chip="gv100")
-    assert found.rows[0]["flops_share"] == 1.0
+    assert rows_of(found)[0]["flops_share"] == 1.0
     assert "was not" not in texts(found)
     assert "missing" not in texts(found)
 
@@ -189,20 +191,20 @@ def test_half_precision_that_may_be_moved_constants_says_so() -> None:
     # 200,000 of 3,200,000 thread instructions: too many to be taken for none, but all of the kind that moves constants.
     found = analysed(counters(hfma=200_000))
     assert works(found) == ["fp16"]
-    assert {point.caveat for point in found.kernels[0].points} == {"HFMA2, which may only move constants"}
+    assert {point.caveat for point in found.points[0].points} == {"HFMA2, which may only move constants"}
     assert "also moves constants, may be less or none" in texts(found)
 
 
 def test_a_bulk_copying_kernel_has_no_l1_intensity_and_says_so() -> None:
     tma = {**counters(), BF16: 1_000, "l1tex__t_sectors_pipe_lsu.sum": 0, "lts__t_sectors_srcunit_tex.sum": 500_000}
-    (row,) = analysed(tma).rows
+    (row,) = rows_of(analysed(tma))
     assert (row["l1_bytes"], row["l1_intensity"], row["l1_of_roof"]) == (None, None, None)
     assert row["l2_intensity"] == pytest.approx(1_000 / (500_000 * 32))
 
 
 def test_the_estimate_for_volta_is_marked() -> None:
     volta = {**FULL, **NONE, "sm__inst_executed_pipe_tensor.sum": 100}
-    (row,) = analysed(volta, chip="gv100").rows
+    (row,) = rows_of(analysed(volta, chip="gv100"))
     assert (row["precision"], row["flops"]) == ("fp16_tc", 51_200)
     assert "estimate" in str(row["flops_caveat"])
     elsewhere = analysed(volta, chip="ga100")
@@ -211,7 +213,7 @@ def test_the_estimate_for_volta_is_marked() -> None:
 
 
 def test_no_time_means_no_rate() -> None:
-    (row,) = analysed({**counters(ffma=10), TIME: "n/a"}).rows
+    (row,) = rows_of(analysed({**counters(ffma=10), TIME: "n/a"}))
     assert row["flops"] == 20
     assert (row["flops_per_second"], row["hbm_of_roof"], row["bound"]) == (None, None, None)
 

@@ -6,18 +6,17 @@ from typing import Any
 
 import pytest
 
-from roofctl.launches.aggregate import group_captures
-from roofctl.launches.evaluate import evaluate
 from roofctl.roofline.analyse import analyse
 from roofctl.roofline.model import KernelPoints, Spread
 
 from support.shapes import FULL, ISSUED, L2, THREAD, TIME, L, ncu_raw, ncu_summary, parts
+from support.tables import kernels as table_of
 
 
 def points(*changes: dict[str, Any], summary: str = "") -> KernelPoints:
     launches = [L("k(int)", {**FULL, **change}, id=str(i)) for i, change in enumerate(changes)]
     text = summary or ncu_raw(launches)
-    return analyse(group_captures([evaluate(p, "gh100") for p in parts(text)], "kernel"), None).kernels[0]
+    return analyse(table_of(parts(text), "kernel", "gh100"), None).points[0]
 
 
 def test_the_slowest_and_the_fastest_launch() -> None:

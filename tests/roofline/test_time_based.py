@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from roofctl.quantities import catalogue
-from roofctl.roofline.kernel import Facts
+from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.kernel_times import timings
 from roofctl.roofline.model import Bandwidth, Peak, Roofline
 from roofctl.roofline.time_based import Timing, sums, total
@@ -31,14 +31,14 @@ WHOLE = {"seconds": 50e-6, "issued_warp_instructions": 5_000, "thread_instructio
 NO_WORK = dict.fromkeys(("fp64_flops", "fp32_flops", "fp16_flops", "tensor_bf16_ops"), 0)
 
 
-def facts(values: Mapping[str, Any], *, launches: int = 1, **more: Any) -> Facts:
+def kernel(values: Mapping[str, Any], *, launches: int = 1, **more: Any) -> Kernel:
     given: dict[str, Any] = {"caveats": {}, "missing": {}, "sources": ("a.csv",), **more}
-    return Facts(kernel="k(int)", short_name="k", launches=launches, grid=None, block=None, time_share=None,
-                 values=values, spreads={}, **given)  # fmt: skip
+    return Kernel(name="k(int)", short_name="k", launches=launches, grid=None, block=None, time_share=None,
+                  values=values, spreads={}, **given)  # fmt: skip
 
 
 def timing(values: Mapping[str, Any], roofline: Roofline = ROOF, launch: float | None = None, **more: Any) -> Timing:
-    (found,) = timings([facts(values, **more)], roofline, launch_seconds=launch)
+    (found,) = timings([kernel(values, **more)], roofline, launch_seconds=launch)
     return found
 
 
@@ -110,7 +110,7 @@ def test_a_level_without_a_ceiling_has_no_time() -> None:
 
 def test_l1_that_was_passed_by_is_missing() -> None:
     (found,) = timings(
-        [facts({**WHOLE, "l1_transactions": 10, "l2_transactions": 9_000_000})], ROOF, catalogue().chips["gh100"]
+        [kernel({**WHOLE, "l1_transactions": 10, "l2_transactions": 9_000_000})], ROOF, catalogue().chips["gh100"]
     )
     assert "l1" not in found.level_seconds
     assert found.missing["l1"].startswith("not counted: L2 got more")
@@ -172,14 +172,14 @@ def test_the_caveat_of_the_type_that_binds_is_kept() -> None:
 
 
 def test_kernels_of_several_captures_are_told_apart() -> None:
-    found = timings([facts(WHOLE, sources=("runs/a.csv",)), facts(WHOLE, sources=("runs/b.csv",))], ROOF)
+    found = timings([kernel(WHOLE, sources=("runs/a.csv",)), kernel(WHOLE, sources=("runs/b.csv",))], ROOF)
     assert [each.note for each in found] == ["a.csv", "b.csv"]
     assert timing(WHOLE).note == ""
 
 
 def test_times_add_over_launches() -> None:
     two = timings(
-        [facts(WHOLE, launches=3), facts({**WHOLE, "issued_warp_instructions": 30_000})], ROOF, launch_seconds=2e-6
+        [kernel(WHOLE, launches=3), kernel({**WHOLE, "issued_warp_instructions": 30_000})], ROOF, launch_seconds=2e-6
     )
     found = total(two)
     assert (found.kernels, found.launches, dict(found.lacking)) == (2, 4, {})
@@ -197,10 +197,10 @@ def test_times_add_over_launches() -> None:
 
 
 def test_a_sum_that_lacks_kernels_says_so() -> None:
-    two = timings([facts(WHOLE), facts({**WHOLE, "seconds": None, "l1_transactions": None})], ROOF)
+    two = timings([kernel(WHOLE), kernel({**WHOLE, "seconds": None, "l1_transactions": None})], ROOF)
     found = total(two)
     assert dict(found.lacking) == {"seconds": 1, "l1": 1, "launch": 2}
     assert (found.launch_seconds, found.of_bound) == (None, None)
     assert found.seconds == pytest.approx(50e-6)
     assert "50.00 µs measured (without 1 of 2 kernels)" in sums(two)
-    assert sums(timings([facts({})], ROOF)) == "1 kernel, 1 launch: no time measured; bounds: none known"
+    assert sums(timings([kernel({})], ROOF)) == "1 kernel, 1 launch: no time measured; bounds: none known"

@@ -9,8 +9,7 @@ import pytest
 
 from roofctl.cli.main import main
 from roofctl.core.errors import InputError
-from roofctl.launches.aggregate import group_captures
-from roofctl.launches.evaluate import Note, evaluate
+from roofctl.core.notes import Note
 from roofctl.plots.style import KernelStyle, PlotOptions
 from roofctl.plots.walls import walls
 from roofctl.roofline.analyse import analyse
@@ -18,6 +17,7 @@ from roofctl.roofline.model import GLOBAL_WALLS, SHARED_WALLS, Bandwidth, Kernel
 from roofctl.roofline.walls import wall_points
 
 from support.shapes import FULL, L, ncu_raw, parts, write
+from support.tables import kernels as table_of
 
 DATA = Path(__file__).parent.parent / "data" / "captures-h200" / "known"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
@@ -37,8 +37,8 @@ def found(
     counters: dict[str, object], spaces: tuple[str, ...] = ("global", "shared")
 ) -> tuple[dict[str, Point], list[Note]]:
     text = ncu_raw([L("k(int)", {**FULL, **counters})])
-    analysis = analyse(group_captures([evaluate(part, "gh100") for part in parts(text)], "kernel"), None)
-    (kernel,), notes = wall_points(analysis.facts, spaces)  # type: ignore[arg-type]
+    analysis = analyse(table_of(parts(text), "kernel", "gh100"), None)
+    (kernel,), notes = wall_points(analysis.kernels, spaces)  # type: ignore[arg-type]
     return {point.level: point for point in kernel.points}, notes
 
 
@@ -104,7 +104,7 @@ def test_bulk_copies_are_told_from_no_access() -> None:
     from roofctl.study.study import Request, study
 
     answer = study(Request(inputs=(data,), selection=Selection(kernel="nvjet_sm90_hsh")))
-    (kernel,), _ = wall_points(answer.analysis.facts, ("global",))
+    (kernel,), _ = wall_points(answer.analysis.kernels, ("global",))
     assert set(kernel.missing.values()) == {"no request at L1: bulk copies (TMA) pass it by"}
 
 
@@ -126,7 +126,7 @@ def test_known_patterns_stand_on_their_walls_on_an_h200(kernel: str, expected: d
     from roofctl.study.study import Request, study
 
     answer = study(Request(inputs=(DATA,), selection=Selection(kernel=f"^{kernel}$")))
-    (points,), _ = wall_points(answer.analysis.facts, ("global", "shared"))
+    (points,), _ = wall_points(answer.analysis.kernels, ("global", "shared"))
     assert {p.level: p.intensity for p in points.points} == pytest.approx(expected)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from roofctl.cli.main import main
 from roofctl.core.errors import InputError
+from roofctl.output.rows import rows as rows_of
 from roofctl.study.study import Request, Study, study
 
 from support.shapes import CLOCK, FULL, TIME, L, ncu_raw, write
@@ -128,8 +129,8 @@ def test_captures_of_different_clocks_are_judged_each_at_its_own(tmp_path: Path)
     assert both.clock.hz == 1.7e9
     assert both.clock.origin == "median of captures at 1.500 GHz to 1.900 GHz"
     assert any("each is judged at its own" in note.text for note in both.notes)
-    alone = [study(Request(inputs=(path,), ceilings="theoretical")).analysis.rows[0] for path in paths]
-    by_source = {Path(row["source"]).name: row for row in both.analysis.rows}
+    alone = [rows_of(study(Request(inputs=(path,), ceilings="theoretical")).analysis)[0] for path in paths]
+    by_source = {Path(row["source"]).name: row for row in rows_of(both.analysis)}
     for path, row in zip(paths, alone, strict=True):
         assert by_source[path.name]["issued_of_peak"] == pytest.approx(row["issued_of_peak"])
         assert by_source[path.name]["l1_of_roof"] == pytest.approx(row["l1_of_roof"])

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from roofctl.core.errors import InputError
-from roofctl.launches.aggregate import group_captures
-from roofctl.launches.evaluate import evaluate
 from roofctl.roofline.model import Clock
 from roofctl.study.device import Device, captured_clock, describe_device, one_device
 
 from support.shapes import CLOCK, FULL, TIME, L, ncu_raw, ncu_summary, nvprof_metrics, parts
+from support.tables import kernels as table_of
 
 FACTS = {
     "device__attribute_display_name": "NVIDIA Toy",
@@ -59,8 +58,8 @@ def test_one_gpu_or_none_is_fine() -> None:
 def clock_of(launches: Sequence[tuple[int, int]], max_hz: float | None = 2e9) -> tuple[Clock | None, str]:
     """The clock of launches given as (nanoseconds, hertz), each of its own kernel."""
     rows = [L(f"k{i}(int)", {**FULL, TIME: ns, CLOCK: hz}, id=str(i)) for i, (ns, hz) in enumerate(launches)]
-    captures = group_captures([evaluate(part, "gh100") for part in parts(ncu_raw(rows))], "kernel")
-    clock, note = captured_clock(captures, max_hz)
+    kernels = table_of(parts(ncu_raw(rows)), "kernel", "gh100")
+    clock, note = captured_clock(kernels.frame, max_hz)
     return clock, note.text if note else ""
 
 
@@ -96,20 +95,18 @@ def test_the_median_of_a_kernels_launches_counts_not_their_mean() -> None:
         L("k(int)", {**FULL, CLOCK: hz}, id=str(i))
         for i, hz in enumerate((1_500_000_000, 1_500_000_000, 1_900_000_000))
     ]
-    captures = group_captures([evaluate(part, "gh100") for part in parts(ncu_raw(rows))], "kernel")
-    clock, _ = captured_clock(captures, None)
+    kernels = table_of(parts(ncu_raw(rows)), "kernel", "gh100")
+    clock, _ = captured_clock(kernels.frame, None)
     assert clock is not None
     assert clock.hz == 1.5e9
 
 
 def test_a_summary_has_only_its_mean() -> None:
     text = ncu_summary([L("k(int)", {**FULL, CLOCK: "1,400,000,000.00"})], 10)
-    captures = group_captures([evaluate(part, "gh100") for part in parts(text)], "kernel")
-    assert captured_clock(captures, 2e9)[0] == Clock(1.4e9, "sm", "as captured")
+    kernels = table_of(parts(text), "kernel", "gh100")
+    assert captured_clock(kernels.frame, 2e9)[0] == Clock(1.4e9, "sm", "as captured")
 
 
 def test_no_clock_is_none() -> None:
-    captures = group_captures(
-        [evaluate(part, "gh100") for part in parts(ncu_raw([L("k(int)", {TIME: 100_000})]))], "kernel"
-    )
-    assert captured_clock(captures, 2e9) == (None, None)
+    kernels = table_of(parts(ncu_raw([L("k(int)", {TIME: 100_000})])), "kernel", "gh100")
+    assert captured_clock(kernels.frame, 2e9) == (None, None)

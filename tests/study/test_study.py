@@ -11,6 +11,7 @@ import pytest
 from roofctl.core.errors import InputError
 from roofctl.core.resources import demo_capture
 from roofctl.gpus.store import user_profiles
+from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.analyse import Selection
 from roofctl.study.study import Request, Study, study
 
@@ -109,8 +110,8 @@ def test_an_unknown_gpu_is_a_question_and_the_table_stands(
     assert message in answer.question.message
     assert hint in answer.question.hint
     assert answer.rooflines == ()
-    assert answer.analysis.rows[0]["gips"] == pytest.approx(1.0)
-    assert answer.analysis.rows[0]["bound"] is None
+    assert rows_of(answer.analysis)[0]["gips"] == pytest.approx(1.0)
+    assert rows_of(answer.analysis)[0]["bound"] is None
     with pytest.raises(InputError, match="which ceilings"):
         asked(raw(tmp_path, cc=cc, **facts), ceilings="theoretical")
 
@@ -165,7 +166,7 @@ def test_measured_ceilings_judge_where_they_exist(choice: Any, bases: list[str],
     assert (texts(answer)[:1] == ["ceilings measured on NVIDIA H200, 2026-01-31T12:00:00+00:00"]) == (
         bases[0] == "measured"
     )
-    assert answer.analysis.rows[0]["hbm_of_roof"] == pytest.approx(1e9 / (5 * hbm[0].bytes_per_second / 32))  # type: ignore[union-attr]
+    assert rows_of(answer.analysis)[0]["hbm_of_roof"] == pytest.approx(1e9 / (5 * hbm[0].bytes_per_second / 32))  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("choice", ["measured", "both"])
@@ -202,7 +203,7 @@ def test_the_decimal_mark_can_be_stated(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a=ncu_details([L("k(int)", {TIME: "117.344"})]))
     with pytest.raises(InputError, match="may hold a thousands separator"):
         asked(path)
-    assert asked(path, mark="comma").analysis.rows[0]["seconds"] == pytest.approx(117.344e-6)
+    assert rows_of(asked(path, mark="comma").analysis)[0]["seconds"] == pytest.approx(117.344e-6)
 
 
 def test_notes_of_reading_come_along(tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def test_notes_of_reading_come_along(tmp_path: Path) -> None:
 def test_three_nvprof_files(data: Path) -> None:
     folder = data / "nvprof-11.8-v100s"
     answer = asked(*(folder / f"{name}.csv" for name in ("metrics", "timing", "events")))
-    (row,) = answer.analysis.rows
+    (row,) = rows_of(answer.analysis)
     assert answer.profile is not None
     assert answer.profile.name == "v100s"
     assert (row["launches"], row["warp_instructions"], row["issued_warp_instructions"]) == (50, 281_250, 300_000)
@@ -223,7 +224,7 @@ def test_three_nvprof_files(data: Path) -> None:
 
 def test_nvprof_trace_and_its_metrics(data: Path) -> None:
     folder = data / "nvprof-11.8-titanxp"
-    rows = asked(folder / "gpu-trace.csv", folder / "trace-metrics.csv", group="launch").analysis.rows
+    rows = rows_of(asked(folder / "gpu-trace.csv", folder / "trace-metrics.csv", group="launch").analysis)
     assert [(r["short_name"], r["issued_warp_instructions"], r["hbm_transactions"]) for r in rows] == [
         ("step", 4_200, 1_200),
         ("step", 4_000, 1_000),
@@ -234,7 +235,7 @@ def test_nvprof_trace_and_its_metrics(data: Path) -> None:
 
 def test_sections_of_a_details_page(data: Path) -> None:
     answer = asked(data / "ncu-2024.1-rtx3090" / "sections.csv", profile="rtx3090")
-    (row,) = answer.analysis.rows
+    (row,) = rows_of(answer.analysis)
     assert row["kernel"] == "void relax<float, 4>(T1 *, const T1 *, int)"
     assert (row["launches"], row["issued_warp_instructions"]) == (2, 81_920)
     assert row["seconds"] == pytest.approx(50e-6)
@@ -272,11 +273,11 @@ def h200() -> Study:
 
 
 def kernel(answer: Study, name: str) -> Mapping[str, Any]:
-    return next(row for row in answer.analysis.rows if row["short_name"] == name)
+    return next(row for row in rows_of(answer.analysis) if row["short_name"] == name)
 
 
 def test_the_capture_holds_the_twelve_kernels(h200: Study) -> None:
-    assert {row["short_name"] for row in h200.analysis.rows} == set(KNOWN)
+    assert {row["short_name"] for row in rows_of(h200.analysis)} == set(KNOWN)
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -340,7 +341,9 @@ def test_what_bounds_the_known_kernels(name: str, bound: str, level: str | None,
 
 
 def test_no_known_kernel_is_above_its_roofs(h200: Study) -> None:
-    fractions = {(row["short_name"], n): row[f"{n}_of_roof"] for row in h200.analysis.rows for n in ("l1", "l2", "hbm")}
+    fractions = {
+        (row["short_name"], n): row[f"{n}_of_roof"] for row in rows_of(h200.analysis) for n in ("l1", "l2", "hbm")
+    }
     assert {key: f for key, f in fractions.items() if f is not None and f > 1.0} == {}
     assert kernel(h200, "fma32")["l1_of_roof"] == pytest.approx(0.92, abs=0.02)
 
@@ -366,11 +369,11 @@ def test_details_and_raw_give_the_same_rows(data: Path) -> None:
 
 def test_a_kernel_that_copies_in_bulk_has_no_l1_point(data: Path) -> None:
     answer = asked(data / "ncu-2025.3-h200" / "torch-gemm-all-logfile.csv", selection=Selection(kernel="nvjet"))
-    (row,) = answer.analysis.rows
+    (row,) = rows_of(answer.analysis)
     assert row["issued_warp_instructions"] == 2_365_260
     assert row["l1_transactions"] is None
     assert row["l2_transactions"] == 3_438_797
-    (points,) = answer.analysis.kernels
+    (points,) = answer.analysis.points
     assert points.point("l1") is None
     assert points.missing["l1"].startswith("not counted")
 
@@ -380,7 +383,7 @@ def test_a_kernel_that_copies_in_bulk_has_no_l1_point(data: Path) -> None:
 )
 def test_library_kernels(name: str, issued: int, microseconds: float, data: Path) -> None:
     answer = asked(data / "ncu-2025.3-h200" / "torch-gemm-all-logfile.csv", selection=Selection(kernel=name))
-    (row,) = answer.analysis.rows
+    (row,) = rows_of(answer.analysis)
     assert row["issued_warp_instructions"] == issued
     assert row["seconds"] == pytest.approx(microseconds * 1e-6)
 
@@ -400,15 +403,15 @@ def test_rows_of_a_job_know_their_rank(tmp_path: Path) -> None:
     texts = {f"rank{n}": ncu_raw([L("k(int)", {**FULL, **H200})]) for n in range(3)}
     paths = write(tmp_path, **texts)
     answer = study(Request(inputs=tuple(paths)))
-    assert [(Path(row["source"]).name, row["rank"]) for row in answer.analysis.rows] == [
+    assert [(Path(row["source"]).name, row["rank"]) for row in rows_of(answer.analysis)] == [
         (f"rank{n}.csv", n) for n in range(3)
     ]
-    assert study(Request(inputs=(raw(tmp_path, "plain"),))).analysis.rows[0]["rank"] is None
+    assert rows_of(study(Request(inputs=(raw(tmp_path, "plain"),))).analysis)[0]["rank"] is None
 
 
 def test_of_many_kernels_only_those_that_are_shown_become_records(tmp_path: Path) -> None:
     launches = [L(f"k{n}(int)", {**FULL, **H200, TIME: 1000 + n}, id=str(n)) for n in range(300)]
     (path,) = write(tmp_path, many=ncu_raw(launches))
-    rows = study(Request(inputs=(path,), selection=Selection(top=3))).analysis.rows
+    rows = rows_of(study(Request(inputs=(path,), selection=Selection(top=3))).analysis)
     assert [row["kernel"] for row in rows] == ["k299(int)", "k298(int)", "k297(int)"]
     assert sum(row["time_share"] for row in rows) < 0.02
