@@ -221,3 +221,11 @@ def test_links_and_pictures_exist() -> None:
         targets = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
         local = [target for target in targets if not target.startswith(("http", "mailto"))]
         assert [target for target in local if not (page.parent / target).exists()] == [], page.name
+
+
+@pytest.mark.parametrize("options", [(), ("--model", "flop"), ("--times",)], ids=["instruction", "flop", "times"])
+def test_the_reference_names_every_column(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(CAPTURES / "known"), "--format", "csv", *options]) == 0
+    columns = capsys.readouterr().out.splitlines()[0].split(",")
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert [column for column in columns if f"`{column}`" not in reference] == []
