@@ -78,18 +78,18 @@ class Command:
 
 def blocks(page: Path) -> list[Block]:
     """All fenced blocks of a page, in order."""
-    found: list[Block] = []
+    fenced: list[Block] = []
     start, info, lines = 0, (), []
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         if not line.startswith("```"):
             lines.append(line)
         elif start:
-            found.append(Block(page, start, info, "\n".join(lines)))
+            fenced.append(Block(page, start, info, "\n".join(lines)))
             start = 0
         else:
             start, info, lines = number + 1, tuple(line[3:].split()), []
     assert start == 0, f"{page}: the block of line {start - 1} has no end"
-    return found
+    return fenced
 
 
 def commands(block: Block) -> Iterator[Command]:
