@@ -122,7 +122,7 @@ def run(command: Command, capsys: pytest.CaptureFixture[str]) -> str:
     """Run a command of roofctl, with its ``> FILE``; its output, both streams."""
     program, *arguments = shlex.split(command.line)
     assert program == "roofctl", f"{command.place}: say what {command.line!r} needs"
-    *arguments, target = arguments if arguments[-2:-1] == [">"] else (*arguments, "")
+    target = arguments.pop() if ">" in arguments else None
     code = main([argument for argument in arguments if argument != ">"])
     out, err = capsys.readouterr()
     if target:
