@@ -24,6 +24,7 @@ from roofctl.gpus.store import profile_files
 ROOT = Path(__file__).parent.parent
 PROFILES = profile_files(ROOT / "profiles")
 SCRIPTS = sorted((ROOT / "shell").glob("*.sh"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 # The last part of keys whose values are text; every other value must be a number (or null).
 WORDS = {
@@ -86,14 +87,29 @@ def test_there_are_scripts() -> None:
 
 @pytest.mark.parametrize("command", cli.commands)
 def test_readme_names_every_command(command: str) -> None:
-    assert f"roofctl {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"roofctl {command}" in README
 
 
 def test_readme_links_and_pictures_exist() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    targets = [part.split(")")[0] for part in text.split("](")[1:]]
+    targets = [part.split(")")[0] for part in README.split("](")[1:]]
     local = [target.split("#")[0] for target in targets if not target.startswith(("http", "#", "mailto"))]
     assert [target for target in local if not (ROOT / target).exists()] == []
+
+
+def test_readme_is_short() -> None:
+    assert 900 <= len(README.split()) <= 1300
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/roofctl demo",
+        ".venv/bin/pip install -q '.[test]' && .venv/bin/python -m pytest",
+    ],
+    ids=["demo", "tests"],
+)
+def test_readme_has_the_two_commands_for_a_clean_clone(command: str) -> None:
+    assert f"```sh\n{command}\n```" in README
 
 
 # --- packages ---------------------------------------------------------------------------------------------------------
@@ -136,8 +152,13 @@ def test_the_wheel_holds_code_data_profiles_and_kernels(dist: Path) -> None:
 def test_the_source_distribution_holds_what_building_and_testing_need(dist: Path) -> None:
     with tarfile.open(dist / f"roofctl-{__version__}.tar.gz") as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    expected = {name for folder in ("roofctl", "kernels", "profiles", "shell", "tests") for name in sources(folder)}
-    assert {*expected, "README.md", "LICENSE", "pyproject.toml"} - names == set()
+    expected = {
+        name
+        for folder in ("roofctl", "kernels", "profiles", "shell", "tests", "docs", "benchmarks")
+        for name in sources(folder)
+    }
+    pictures = {path.relative_to(ROOT).as_posix() for path in (ROOT / ".github" / "images").iterdir()}
+    assert {*expected, *pictures, "README.md", "LICENSE", "pyproject.toml"} - names == set()
 
 
 def test_an_installed_wheel_works_outside_the_repository(dist: Path, tmp_path: Path) -> None:
