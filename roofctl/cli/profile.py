@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roofctl.output.progress import StatusLine
-    from roofctl.profilers import Plan, Profiled, ProfileRequest, Progress
+    from roofctl.profilers import Capture, ProfilePlan, ProfileRequest, Progress
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -133,14 +133,14 @@ def _environment(assignments: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _print_commands(planned: Plan) -> None:
+def _print_commands(planned: ProfilePlan) -> None:
     """The exact command lines on stdout, with the folder that the capture would get."""
     from datetime import datetime
 
-    from roofctl.profilers.capture import capture_name, output_root
+    from roofctl.profilers.capture import capture_name, commands, output_root
 
     folder = output_root(planned.request) / capture_name(planned.request, datetime.now().astimezone())
-    for command in planned.commands(folder.absolute()):
+    for command in commands(planned, folder.absolute()):
         click.echo(command.line())
     say(f"note: the folder has to exist: mkdir -p {shlex.quote(str(folder.absolute()))}")
 
@@ -153,9 +153,9 @@ def _status_line() -> StatusLine:
 
 def _show(status: StatusLine, progress: Progress) -> None:
     """Show progress: the status line on a terminal, and the profiler's warnings at once anywhere."""
-    if progress.said:
+    if progress.messages:
         status.clear()
-    for line in progress.said:
+    for line in progress.messages:
         say(line)
     if progress.kernel or progress.kernels:
         status.update(describe(progress))
@@ -171,7 +171,7 @@ def describe(progress: Progress) -> str:
     return text
 
 
-def _report(capture: Profiled) -> None:
+def _report(capture: Capture) -> None:
     """The table of ``roofctl report``, with its notes."""
     from roofctl.cli.report import print_table
     from roofctl.study.study import Request, study
@@ -183,7 +183,7 @@ def _report(capture: Profiled) -> None:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
 
 
-def _say_outcome(capture: Profiled, planned: Plan) -> None:
+def _say_outcome(capture: Capture, planned: ProfilePlan) -> None:
     """What it cost, what is missing, and where it is."""
     manifest = capture.manifest
     passes = f" in {manifest.passes} passes each" if manifest.passes else ""

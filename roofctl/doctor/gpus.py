@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from roofctl.core.gpu import Gpu
 from roofctl.core.units import prefixed
-from roofctl.doctor.facts import CudaDriver, Devices, Facts, Gpu
+from roofctl.doctor.machine import CudaDriver, Devices, Machine
 from roofctl.doctor.outcome import Check, fail, ok, warn
 
 _NO_DRIVER_FIX: Final = (
@@ -34,9 +35,9 @@ _PIDS_SHOWN: Final = 5
 _CLOCK_TOLERANCE_HZ: Final = 1e6
 
 
-def driver_checks(facts: Facts) -> Iterator[Check]:
+def driver_checks(machine: Machine) -> Iterator[Check]:
     """The kernel driver, the CUDA driver library, and whether there is a GPU at all."""
-    devices, cuda = facts.devices, facts.cuda
+    devices, cuda = machine.devices, machine.cuda
     if devices.driver_version:
         yield ok("driver", devices.driver_version)
     elif devices.gpus:

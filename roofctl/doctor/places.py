@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from roofctl.doctor.facts import Folder, LockFile
+from roofctl.captures.manifest import ROOT
+from roofctl.doctor.machine import Folder, LockFile
 from roofctl.gpus.store import user_profiles
 from roofctl.profilers import lock
-from roofctl.profilers.request import DEFAULT_ROOT
 
 _SERVICES: Final = ("nv-hostengine", "dcgm")
 
@@ -55,7 +55,7 @@ def _protected_regular(root: Path) -> bool:
 
 def folders(root: Path, environ: Mapping[str, str], cwd: Path) -> tuple[Folder, ...]:
     """The folders that roofctl and ncu write to."""
-    captures, temp = cwd / DEFAULT_ROOT, temp_folders(root, environ)[0]
+    captures, temp = cwd / ROOT, temp_folders(root, environ)[0]
     own = user_profiles()
     return (
         Folder(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from roofctl.captures.manifest import data_files, latest, read_manifest
+from roofctl.captures.read import data_files, latest, read_manifest
 from roofctl.cli.main import cli, main
 from roofctl.cli.profile import describe, profile
 from roofctl.profilers import Progress
@@ -258,7 +258,7 @@ def test_what_was_profiled_survives_a_fault_after_the_run(here, capfd, monkeypat
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ncu, "_export_report", fail)
+    monkeypatch.setattr(ncu, "_page", fail)
     assert main(["profile", "--name", "x", "./app"]) == 130
     (left,) = (here / "roofctl-captures").iterdir()
     assert left.name == "x.ncu-rep"
@@ -266,7 +266,7 @@ def test_what_was_profiled_survives_a_fault_after_the_run(here, capfd, monkeypat
 
 
 def test_a_full_disk_is_a_sentence_and_keeps_the_report(here, capfd, monkeypatch):
-    from roofctl.captures.manifest import Draft
+    from roofctl.captures.draft import Draft
 
     def full(*_):
         raise OSError(28, "No space left on device")
