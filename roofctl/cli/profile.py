@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -96,12 +95,17 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
     if dry_run:
         _print_commands(planned)
         return
-    # What the table needs takes a second to load: that happens while the application runs.
+    # The libraries of the table take a second to load: that happens while the application runs.
     loading = Thread(target=_load_report, daemon=True)
-    loading.start()
     status = _status_line()
+
+    def show(progress: Progress) -> None:
+        if loading.ident is None:
+            loading.start()
+        _show(status, progress)
+
     try:
-        capture = profilers.profile(request, progress=partial(_show, status), planned=planned)
+        capture = profilers.profile(request, progress=show, planned=planned)
     finally:
         status.clear()
     loading.join()
@@ -114,8 +118,13 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
 
 
 def _load_report() -> None:
+    # First: the run waits for this one, so that both threads load in the same order.
+    import roofctl.profilers.results  # noqa: I001
     import roofctl.output.terminal
     import roofctl.study.study  # noqa: F401
+    from roofctl.gpus.store import all_profiles
+
+    all_profiles(Path.cwd())
 
 
 def _request(argv: tuple[str, ...], options: dict[str, Any]) -> ProfileRequest:

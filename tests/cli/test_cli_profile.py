@@ -106,6 +106,38 @@ def test_the_manifest_tells_it_all(here, monkeypatch):
     assert export.startswith("LC_ALL=C ")
 
 
+def test_a_report_is_read_without_starting_ncu_again(here, capfd, monkeypatch):
+    pytest.importorskip("ncu_report")
+    real = Path(__file__).parent.parent / "data/captures-h200/report"
+    monkeypatch.setenv("FAKE_REPORT", str(real / "report.ncu-rep"))
+    assert main(["profile", "--name", "x", "./app"]) == 0
+    out, err = capfd.readouterr()
+    assert "12 launches profiled in 3 passes each" in err
+    manifest = read_manifest(here / "roofctl-captures/x")
+    assert (len(manifest.commands), manifest.data) == (1, ("capture.csv",))
+    assert {*manifest.missing} == {"dram__cycles_elapsed.avg.per_second", "lts__cycles_elapsed.avg.per_second"}
+    # The table is that of the page which ncu printed of this report.
+    assert main(["report", str(real / "capture.csv")]) == 0
+    assert capfd.readouterr().out.startswith(out.removeprefix("app says \n"))
+
+
+def test_nothing_heavy_is_loaded_before_the_application_runs(here):
+    """The stand-in for the application runs while ncu waits: what is loaded then is what the run waited for."""
+    program = (
+        "import sys; from roofctl import profilers; profilers.plan(profilers.ProfileRequest(('./app',)));"
+        "import roofctl.cli.profile; print([name for name in ('pandas', 'pyarrow', 'pydantic', 'numpy', 'rich') if name in sys.modules])"
+    )
+    root = str(Path(__file__).parent.parent.parent)
+    child = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert child.stdout == "[]\n"
+
+
 def test_names_are_never_taken_twice(here):
     for expected in ("run", "run-2", "run-3"):
         assert main(["profile", "-q", "--name", "run", "./app"]) == 0

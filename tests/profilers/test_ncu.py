@@ -13,11 +13,16 @@ import pytest
 
 from roofctl.cli.main import main
 from roofctl.core.errors import DeviceError, InputError, NothingProfiled, ToolFailed, UnfitTool
+from roofctl.cuda import tools
 from roofctl.profilers import ProfilePlan, ProfileRequest, Tool, ncu, options, profile
 from roofctl.profilers.choose import choose
 from roofctl.profilers.counters import check_sets, known_sets
 from roofctl.profilers.results import counted, write_page
+from roofctl.readers.ncurep import read as ncurep
+from roofctl.readers.ncurep.page import _cell
 from roofctl.readers.read import read_file
+
+from support.fake_profilers import write
 
 NEW = Tool("ncu", "/opt/ncu", "2025.3.1")
 OLD = Tool("ncu", "/opt/ncu", "2020.2.0")
@@ -205,8 +210,8 @@ def test_sets_are_merged_and_all_means_all():
 # The export --------------------------------------------------------------------------------------------------
 
 CSV = (
-    '==WARNING== something\n"ID","Process ID","Kernel Name","gpu__time_duration.sum","a__y.sum"\n"","","","ns",""\n'
-    '"0","7","k(int, ""b"")","1,024","n/a"\n"1","7","k2","","nan"\n'
+    '==WARNING== something\n"ID","Process ID","Kernel Name","Context","gpu__time_duration.sum","a__y.sum"\n"","","","","ns",""\n'
+    '"0","7","k(int, ""b"")","1","1,024,000","n/a"\n"1","7","k2","1","","nan"\n'
 )
 
 
@@ -219,7 +224,7 @@ def test_the_export_is_compared_with_what_was_asked(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["==ERROR== Failed to load report file\n", "", '"ID","Process ID","Kernel Name"\n"","",""\n']
+    "text", ["==ERROR== Failed to load report file\n", "", '"ID","Process ID","Kernel Name","Context"\n"","","",""\n']
 )
 def test_an_export_without_launches(tmp_path, text):
     (tmp_path / "capture.csv").write_text(text)
@@ -228,7 +233,7 @@ def test_an_export_without_launches(tmp_path, text):
 
 
 def test_a_cell_that_report_refuses_is_refused_at_the_run_too(tmp_path):
-    (tmp_path / "capture.csv").write_text(CSV.replace('"1,024"', '"<ignored>"'))
+    (tmp_path / "capture.csv").write_text(CSV.replace('"1,024,000"', '"<ignored>"'))
     with pytest.raises(InputError, match=r"'<ignored>' under gpu__time_duration\.sum is not a number"):
         counted(tmp_path / "capture.csv")
 
@@ -276,6 +281,55 @@ def test_numbers_on_the_page_are_exact(page):
     for name in frames[0].columns:
         if "__" in name:
             assert list(frames[0][name]) == list(frames[1][name]), name
+
+
+def test_cells_of_the_page_have_all_digits_and_never_look_like_thousands():
+    cells = {None: "n/a", "x": "x", 3: "3", 0.125: "0.1250", 1e-7: "0.0000001", 2.5e17: "250000000000000000"}
+    assert {value: _cell(value) for value in cells} == cells
+    assert _cell(3.0) == "3"
+    assert _cell(2**63) == "9223372036854775808"
+
+
+@pytest.fixture
+def nsight(tmp_path, monkeypatch):
+    """An ncu on PATH with a folder for a Python module of its own, and no ncu_report installed."""
+    installed = pytest.importorskip("ncu_report").__file__
+    monkeypatch.setattr(ncurep, "find_spec", lambda name: None)
+    folder = tmp_path / "nsight-compute-2025.3.1"
+    (folder / "extras" / "python").mkdir(parents=True)
+    write(folder / "ncu", "#!/bin/sh\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ncu").symlink_to(folder / "ncu")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    load = f"""
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("ncu_report", {installed!r}, submodule_search_locations=[{str(Path(installed).parent)!r}])
+sys.modules["ncu_report"] = module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+"""
+    return folder / "extras" / "python" / "ncu_report.py", load
+
+
+def test_the_module_in_ncus_own_folder_reads_reports(nsight, tmp_path):
+    path, load = nsight
+    assert not write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+    path.write_text(load)
+    assert write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+    assert counted(tmp_path / "capture.csv") == (12, {*ASKED})
+    # A toolkit's ncu is a script beside the folder of the real one.
+    toolkit = tmp_path / "cuda" / "bin"
+    toolkit.mkdir(parents=True)
+    (tmp_path / "nsight-compute-2025.3.1").rename(tmp_path / "cuda" / "nsight-compute-2025.3.1")
+    (tmp_path / "bin" / "ncu").unlink()
+    write(toolkit / "ncu", "#!/bin/sh\n")
+    (tmp_path / "bin" / "ncu").symlink_to(toolkit / "ncu")
+    assert tools.report_module() == tmp_path / "cuda" / "nsight-compute-2025.3.1" / "extras" / "python"
+
+
+@pytest.mark.parametrize("fault", ["raise ImportError('built for Python 3.7')", "import os; os.abort()", "x = 1"])
+def test_a_module_that_does_not_work_here_leaves_the_report_to_ncu(nsight, tmp_path, fault):
+    nsight[0].write_text(fault)
+    assert not write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
 
 
 def test_a_report_that_is_cut_is_an_error(tmp_path):
