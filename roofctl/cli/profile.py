@@ -136,7 +136,7 @@ def _request(argv: tuple[str, ...], options: dict[str, Any]) -> ProfileRequest:
 
 def _environment(assignments: Sequence[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in assignments]
-    wrong = [text for text, (name, mark, _) in zip(assignments, pairs, strict=True) if not (name and mark)]
+    wrong = [text for text, (name, equals, _) in zip(assignments, pairs, strict=True) if not (name and equals)]
     if wrong:
         raise click.BadParameter(f"{wrong[0]!r} is not NAME=VALUE", param_hint="--env")
     return {name: value for name, _, value in pairs}

@@ -1,4 +1,4 @@
-"""Judge what was found on a machine: one check per fact, with what to do. Pure."""
+"""Checks of a machine's state, each with a remedy. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def all_checks(machine: Machine) -> list[Check]:
 
 
 def predicted(permission: Permission) -> tuple[bool | None, str]:
-    """Whether this process may read counters, and why; None when it cannot be told."""
+    """Whether this process may read counters, and why; None when it is unknown."""
     if permission.admin_only is False:
         return True, "RmProfilingAdminOnly is 0: every user may"
     capable = permission.root if permission.admin_capability is None else permission.admin_capability

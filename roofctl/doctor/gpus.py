@@ -125,7 +125,7 @@ def clock_check(what: str, gpu: Gpu) -> Check:
 
 
 def clocks_locked(gpu: Gpu) -> bool | None:
-    """Whether clocks are held below their maximum on request; None when it cannot be told, never False.
+    """Whether clocks are held below their maximum on request; None when it is unknown, never False.
 
     No query names locked clocks: the reason bit shows only while they limit a GPU that works.
     """
@@ -146,7 +146,7 @@ def _lock_text(gpu: Gpu) -> str:
         return "yes, application or locked clocks limit it now (nvidia-smi -rgc and -rac reset)"
     if gpu.clock_reasons == 0:
         return "not known, nothing limits it now"
-    return "not known, the driver tells only while the GPU works"
+    return "not known, the driver reports it only while the GPU works"
 
 
 def _of(now: float | None, highest: float | None) -> str:

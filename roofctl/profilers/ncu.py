@@ -150,7 +150,7 @@ def name_filter(kernel: str, exclude: str) -> str:
 
 
 def _nvtx_forms(name: str) -> list[str]:
-    """A plain name stands for a start/end range and for a push/pop range; ncu tells them apart by a slash."""
+    """A plain name stands for a start/end range and for a push/pop range; a slash marks the second form."""
     return [name] if re.search(r"[/\[\]]", name) else [name, f"{name}/"]
 
 

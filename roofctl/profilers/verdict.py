@@ -86,7 +86,7 @@ def _application_hint(run: ProfilerRun) -> str:
 
 
 def _nvprof_silent(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
-    """The error of nvprof, which writes no log when it gives up before the application starts; its exit code tells."""
+    """The error of an nvprof that gave up before the application started: it writes no log then, only an exit code."""
     if run.returncode != _NVPROF_INTERNAL_EXIT:
         return None
     return DeviceError(
