@@ -7,14 +7,14 @@ from typing import Final
 from roofctl.core.profiler_text import PERMISSION_HINT
 from roofctl.doctor.choice import profiler_checks
 from roofctl.doctor.gpus import driver_checks, gpu_checks
-from roofctl.doctor.machine import Folder, LockFile, Machine, Package, Permission, Program
+from roofctl.doctor.machine import Folder, LockFile, MachineState, Package, Permission, Program
 from roofctl.doctor.outcome import Check, fail, ok, warn
 
 _WSL_REMEDY: Final = "in Windows: NVIDIA Control Panel, Developer, Manage GPU Performance Counters, allow all users"
 _CUDA_PATH: Final = "it comes with the CUDA toolkit (often /usr/local/cuda/bin)"
 
 
-def all_checks(machine: Machine) -> list[Check]:
+def all_checks(machine: MachineState) -> list[Check]:
     """Every check, from the driver up."""
     return [
         *driver_checks(machine),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from roofctl.core.gpu import Gpu
-from roofctl.doctor.machine import Machine, Program, version_tuple
+from roofctl.doctor.machine import MachineState, Program, version_tuple
 from roofctl.doctor.outcome import Check, fail, ok, warn
 from roofctl.profilers.choose import NCU_FIRST, NVPROF_LAST
 from roofctl.quantities import catalogue
@@ -18,7 +18,7 @@ _GET: Final = {
 }
 
 
-def profiler_checks(machine: Machine) -> Iterator[Check]:
+def profiler_checks(machine: MachineState) -> Iterator[Check]:
     """The profilers, then for each kind of GPU here which one counts on it."""
     for program in (machine.ncu, machine.nvprof):
         yield program_check(program, machine)
@@ -29,7 +29,7 @@ def profiler_checks(machine: Machine) -> Iterator[Check]:
         yield choice_check(capability, gpus, machine)
 
 
-def program_check(program: Program, machine: Machine) -> Check:
+def program_check(program: Program, machine: MachineState) -> Check:
     """One profiler: its version and path, or what is wrong; a failure only where a GPU here needs it."""
     name = program.name
     if not program.problem:
@@ -52,7 +52,7 @@ def _needs(gpu: Gpu, name: str) -> bool:
     return name == "ncu" and not (number and number <= NVPROF_LAST)
 
 
-def choice_check(capability: str | None, gpus: list[Gpu], machine: Machine) -> Check:
+def choice_check(capability: str | None, gpus: list[Gpu], machine: MachineState) -> Check:
     """Which profiler applies to GPUs of one compute capability."""
     what = f"profiler of GPU {', '.join(str(gpu.index) for gpu in gpus)}"
     number = version_tuple(capability)
@@ -68,7 +68,7 @@ def choice_check(capability: str | None, gpus: list[Gpu], machine: Machine) -> C
     return fail(what, "tool", f"none: {refusal}", _newer(machine))
 
 
-def _nvprof_choice(what: str, capability: str | None, machine: Machine, why: str) -> Check:
+def _nvprof_choice(what: str, capability: str | None, machine: MachineState, why: str) -> Check:
     if not machine.nvprof.problem:
         return ok(what, f"nvprof {machine.nvprof.version}, for compute capability {capability} ({why})")
     fix = _GET["nvprof"]
@@ -77,11 +77,11 @@ def _nvprof_choice(what: str, capability: str | None, machine: Machine, why: str
     return fail(what, "tool", f"none: {why}, and nvprof is {machine.nvprof.problem}", fix)
 
 
-def _newer(machine: Machine) -> str:
+def _newer(machine: MachineState) -> str:
     return _GET["ncu"] if machine.ncu.problem else "install a newer Nsight Compute, one that knows this GPU"
 
 
-def ncu_refusal(capability: str | None, machine: Machine) -> str:
+def ncu_refusal(capability: str | None, machine: MachineState) -> str:
     """Why the ncu here cannot count on this compute capability; "" when it can, as far as is known."""
     if machine.ncu.problem:
         return f"ncu is {machine.ncu.problem}"

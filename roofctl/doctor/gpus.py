@@ -7,7 +7,7 @@ from typing import Final
 
 from roofctl.core.gpu import Gpu
 from roofctl.core.units import prefixed
-from roofctl.doctor.machine import CudaDriver, Devices, Machine
+from roofctl.doctor.machine import CudaDriver, Devices, MachineState
 from roofctl.doctor.outcome import Check, fail, ok, warn
 
 _NO_DRIVER_FIX: Final = (
@@ -35,7 +35,7 @@ _PIDS_SHOWN: Final = 5
 _CLOCK_TOLERANCE_HZ: Final = 1e6
 
 
-def driver_checks(machine: Machine) -> Iterator[Check]:
+def driver_checks(machine: MachineState) -> Iterator[Check]:
     """The kernel driver, the CUDA driver library, and whether there is a GPU at all."""
     devices, cuda = machine.devices, machine.cuda
     if devices.driver_version:

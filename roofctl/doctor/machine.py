@@ -101,7 +101,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineState:
     """A machine as the probes saw it."""
 
     host: str

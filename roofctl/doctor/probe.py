@@ -78,11 +78,11 @@ class Host:
         return document
 
 
-def look(host: Host) -> m.Machine:
+def look(host: Host) -> m.MachineState:
     """The state of the machine that the checks evaluate."""
     ncu = program(host, "ncu")
     cuda = cuda_driver(host)
-    return m.Machine(
+    return m.MachineState(
         host=host.name,
         devices=matched(m.with_cuda(devices(host), cuda), host.cwd),
         cuda=cuda,

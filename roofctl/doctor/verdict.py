@@ -10,7 +10,7 @@ from roofctl.core.errors import CounterAccessError, DeviceError, RoofctlError, T
 from roofctl.core.gpu import Gpu
 from roofctl.doctor.checks import predicted
 from roofctl.doctor.gpus import clocks_locked
-from roofctl.doctor.machine import Machine
+from roofctl.doctor.machine import MachineState
 from roofctl.doctor.outcome import Check, exit_code
 
 _SCHEMA = 1
@@ -30,7 +30,7 @@ def problem(checks: Sequence[Check]) -> RoofctlError | None:
     return None
 
 
-def document(machine: Machine, checks: Sequence[Check]) -> dict[str, Any]:
+def document(machine: MachineState, checks: Sequence[Check]) -> dict[str, Any]:
     """Everything for scripts; null is unknown."""
     return {
         "schema": _SCHEMA,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from roofctl.core import process
-from roofctl.core.errors import InputError, NothingProfiled, RoofctlError, ToolFailed
+from roofctl.core.errors import InputError, NoKernels, NothingProfiled, RoofctlError, ToolFailed
 from roofctl.cuda import tools
 from roofctl.cuda.tools import Tool
 from roofctl.profilers import verdict
@@ -95,7 +95,10 @@ def check(request: ProfileRequest, tool: Tool) -> None:
 
 
 def build(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: Path) -> list[Command]:
-    """The command lines of one capture into ``folder``: the run, then the export of its report. Pure."""
+    """The command lines of one capture into ``folder``: the run, then the export of its report. Pure.
+
+    ``run`` exports only where NVIDIA's report reader is absent.
+    """
     return [_capture(request, tool, asked, folder), _export(tool, folder, (*asked, *DEVICE_COLUMNS))]
 
 
@@ -220,7 +223,7 @@ def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozense
     asked = plan.selected.counters
     if not (folder / REPORT).exists():
         return [], 0, frozenset(), None
-    # A report that NVIDIA's reader cannot read, ncu may print, or say what is wrong with it.
+    # Where NVIDIA's reader fails, ncu may print the report, or the reason why it cannot.
     with suppress(InputError):
         if results.write_page(folder / REPORT, (*asked, *DEVICE_COLUMNS), folder / CSV):
             return [], *results.counted(folder / CSV), None
@@ -232,12 +235,11 @@ def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozense
         command = _export(plan.tool, folder, columns)
         commands.append(command)
         answer = process.run(command.argv, env=command.env)
-        if answer.returncode:
-            problem = _unprintable(plan, answer.stdout + answer.stderr)
-            continue
         (folder / CSV).write_text(answer.stdout, encoding="utf-8")
         try:
             launches, counters = results.counted(folder / CSV)
+        except NoKernels:
+            problem = _unprintable(plan, answer.stdout + answer.stderr)
         except RoofctlError as error:
             problem = error
         if DEVICE_COLUMNS[0] in counters and counters.intersection(asked):

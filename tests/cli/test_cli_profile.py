@@ -266,6 +266,7 @@ def test_a_signal_is_named(here, capfd):
         ),
         ({"VALUE": "nan"}, 3, "no counter has a value"),
         ({"VALUE": "n/a"}, 3, "no counter has a value"),
+        ({"VALUE": "<ignored>"}, 2, "'<ignored>' under"),
         ({"UNREADABLE": "1"}, 3, "could not print its own report"),
         ({"KERNELS": "0", "EXIT": "255"}, 3, "ncu exited 255"),
     ],
@@ -424,6 +425,14 @@ def test_nvprof_runs_three_times_and_is_joined(here, capfd, monkeypatch, tmp_pat
     assert manifest.data == ("timing-77.csv", "metrics-77.csv", "events-77.csv")
     assert len(manifest.commands) == 3
     assert (manifest.clock_control, manifest.cache_control) == ("none", "none")
+
+
+def test_a_log_of_nvprof_that_report_refuses_is_refused_at_the_run(here, capfd, monkeypatch, tmp_path):
+    install(tmp_path / "bin", "nvprof")
+    monkeypatch.setenv("FAKE_GPU", "Tesla P100-SXM2-16GB, 6.0, 535.1, 1480, 1328, 715")
+    monkeypatch.setenv("FAKE_VALUE", "many")
+    assert main(["profile", "./app"]) == 2
+    assert "'many' under" in capfd.readouterr().err
 
 
 def test_nvprof_leaves_exclusion_to_the_reader(here, capfd, monkeypatch, tmp_path):

@@ -345,3 +345,10 @@ def test_ctrl_z_and_back(on_terminal):
     terminal.write("hello\n")
     terminal.expect("got-hello")
     terminal.expect("DONE None 0")
+
+
+@pytest.mark.parametrize("descriptors", [True, False])
+def test_the_end_of_a_child_is_seen_with_or_without_process_descriptors(monkeypatch, descriptors):
+    if not descriptors:
+        monkeypatch.delattr(os, "pidfd_open")
+    assert process.stream(["sh", "-c", "sleep 0.3; exit 5"]).returncode == 5

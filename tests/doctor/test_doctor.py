@@ -14,7 +14,7 @@ from roofctl.core.errors import CounterAccessError, DeviceError, ToolError
 from roofctl.core.gpu import QUERY_FIELDS, Gpu, gpu_of
 from roofctl.doctor import all_checks, checks, choice, document, exit_code, gpus, problem
 from roofctl.doctor import machine as facts
-from roofctl.doctor.machine import CudaDevice, CudaDriver, Devices, LockFile, Machine, Package, Permission, Program
+from roofctl.doctor.machine import CudaDevice, CudaDriver, Devices, LockFile, MachineState, Package, Permission, Program
 from roofctl.doctor.outcome import Check, fail, ok, warn
 
 H200 = Gpu(
@@ -42,9 +42,9 @@ NVPROF = Program("nvprof", "/opt/nvprof", "11.8.87")
 CHIPS_2025_3 = frozenset({"ad102", "ga100", "ga102", "ga10b", "gb100", "gb10b", "gb202", "gh100", "tu102"})
 
 
-def machine(*gpus: Gpu, **changes: Any) -> Machine:
+def machine(*gpus: Gpu, **changes: Any) -> MachineState:
     """A healthy machine with these GPUs."""
-    healthy = Machine(
+    healthy = MachineState(
         "node7",
         Devices(gpus, "nvidia-smi", "580.159.04"),
         CudaDriver("13.0", tuple(CudaDevice(g.name, g.uuid or "", g.compute_capability or "", 1) for g in gpus)),
@@ -455,7 +455,7 @@ def test_a_healthy_machine_has_no_failure_and_a_document() -> None:
 
 
 def test_without_a_gpu_it_says_what_still_works() -> None:
-    here = Machine("laptop", Devices(problem="nvidia-smi says: No devices were found"))
+    here = MachineState("laptop", Devices(problem="nvidia-smi says: No devices were found"))
     found = all_checks(here)
 
     assert exit_code(found) == 5

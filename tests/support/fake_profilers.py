@@ -192,8 +192,9 @@ elif kernels:
     for k in range(kernels):
         for name in options["--" + run].split(","):
             if name not in env("DROP").split(","):
+                value = env("VALUE", "4096")
                 words = f'"{name} in words",' if run == "metrics" else ""
-                log.write(f'{device},"kernel_{k}(float*, int)",2,"{name}",{words}4096,4096,4096' + (",8192" if total else "") + "\n")
+                log.write(f'{device},"kernel_{k}(float*, int)",2,"{name}",{words}{value},{value},{value}' + (",8192" if total else "") + "\n")
 if code:
     log.write(f"======== Error: Application returned non-zero code {code}\n")
 sys.exit(9 if code else int(env("EXIT", "0")))
