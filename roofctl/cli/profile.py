@@ -97,17 +97,20 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
         return
     # The libraries of the table take a second to load: that happens while the application runs.
     loading = Thread(target=_load_report, daemon=True)
-    status = _status_line()
+    status: StatusLine | None = None
 
     def show(progress: Progress) -> None:
-        if loading.ident is None:
+        nonlocal status
+        if status is None:
             loading.start()
+            status = _status_line()
         _show(status, progress)
 
     try:
         capture = profilers.profile(request, progress=show, planned=planned)
     finally:
-        status.clear()
+        if status:
+            status.clear()
     loading.join()
     try:
         _report(capture)
