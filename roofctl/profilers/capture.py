@@ -48,14 +48,15 @@ def plan(request: ProfileRequest, *, dry: bool = False) -> ProfilePlan:
     """
     if not dry:
         check_application(request)
-    sets = check_sets(request.sets)
-    _check_pattern("--kernel", request.kernel)
-    _check_pattern("--exclude", request.exclude)
-    _check_macros(request)
-    # nvidia-smi and ncu take a tenth of a second or more to answer: both are asked at once.
-    with ThreadPoolExecutor(1) as pool:
+    # nvidia-smi and ncu take a tenth of a second or more each: they run while the rest is checked.
+    with ThreadPoolExecutor(2) as pool:
         ncu_tool = None if request.profiler == "nvprof" else pool.submit(ncu.find)
-        gpu = find_gpu(request.device, request.env)
+        pending_gpu = pool.submit(find_gpu, request.device, request.env)
+        sets = check_sets(request.sets)
+        _check_pattern("--kernel", request.kernel)
+        _check_pattern("--exclude", request.exclude)
+        _check_macros(request)
+        gpu = pending_gpu.result()
         choice = choose(request.profiler, gpu, ncu_tool.result if ncu_tool else ncu.find, dry=dry)
     module: Any = _MODULES[choice.tool.name]
     module.check(request, choice.tool)
