@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -125,9 +126,11 @@ def _load_report() -> None:
     import roofctl.profilers.results  # noqa: I001
     import roofctl.output.terminal
     import roofctl.study.study  # noqa: F401
+    from roofctl.core.errors import RoofctlError
     from roofctl.gpus.store import all_profiles
 
-    all_profiles(Path.cwd())
+    with suppress(RoofctlError, OSError):  # the report names what it cannot read
+        all_profiles(Path.cwd())
 
 
 def _request(argv: tuple[str, ...], options: dict[str, Any]) -> ProfileRequest:

@@ -213,6 +213,12 @@ def test_keys_of_a_later_release_are_passed_over(tmp_path):
     assert captures.read_manifest(folder) == manifest()
 
 
+def test_of_the_gpu_only_what_is_known_is_written(tmp_path):
+    folder = make(tmp_path, "run", gpu=Gpu("Orin", sm_clock_hz=0.0))
+    assert json.loads((folder / "capture.json").read_text())["gpu"] == {"name": "Orin", "sm_clock_hz": 0.0}
+    assert captures.read_manifest(folder).gpu == Gpu("Orin", sm_clock_hz=0.0)
+
+
 def test_a_folder_without_a_manifest(tmp_path):
     with pytest.raises(InputError, match="it is no capture"):
         captures.read_manifest(tmp_path)

@@ -463,3 +463,14 @@ def test_without_a_gpu_it_says_what_still_works() -> None:
     assert "No devices were found" in of("driver", found).value
     assert of("ncu", found).status == "warn"
     assert document(here, found)["counters_allowed"] is None
+
+
+def test_a_gpu_in_the_document_has_its_keys_in_order_and_the_driver_stands_at_the_top() -> None:
+    written = document(machine(replace(H200, driver="580.159.04")), [])
+    assert written["driver_version"] == "580.159.04"
+    assert [*written["gpus"][0]] == [
+        *("index", "name", "uuid", "compute_capability", "sm_count", "mig", "ecc", "sm_clock_hz", "max_sm_clock_hz"),
+        *("memory_clock_hz", "max_memory_clock_hz", "application_clock_hz", "default_application_clock_hz"),
+        *("clock_reasons", "memory_bytes", "memory_used_bytes", "utilization_percent", "pids", "matches"),
+        *("match_reason", "clocks_locked"),
+    ]
