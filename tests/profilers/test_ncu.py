@@ -326,6 +326,23 @@ def test_the_module_in_ncus_own_folder_reads_reports(nsight, tmp_path):
     assert tools.report_module() == tmp_path / "cuda" / "nsight-compute-2025.3.1" / "extras" / "python"
 
 
+def test_where_the_package_fails_the_module_of_a_newer_ncu_reads(nsight, tmp_path, monkeypatch):
+    path, load = nsight
+    read = ncurep._ask
+
+    def too_old(report, index, counters, module):
+        if module is None:
+            raise InputError("made by a newer ncu")
+        return read(report, index, counters, module)
+
+    monkeypatch.setattr(ncurep, "find_spec", lambda name: object())
+    monkeypatch.setattr(ncurep, "_ask", too_old)
+    with pytest.raises(InputError, match="made by a newer ncu"):
+        write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+    path.write_text(load)
+    assert write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+
+
 @pytest.mark.parametrize("fault", ["raise ImportError('built for Python 3.7')", "import os; os.abort()", "x = 1"])
 def test_a_module_that_does_not_work_here_leaves_the_report_to_ncu(nsight, tmp_path, fault):
     nsight[0].write_text(fault)

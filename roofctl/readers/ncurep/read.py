@@ -105,14 +105,14 @@ def ask(path: Path, index: Index, counters: Sequence[str]) -> list[Answer] | Non
     if find_spec("ncu_report"):
         try:
             return _ask(path, index, counters, None)
-        except _NotLoading as error:
+        except InputError as error:  # the package may be older than the ncu here
             problem = error
     module = tools.report_module()
     if module:
         # Where ncu's own module fails, ncu itself prints the report, or the reason why it cannot.
         with suppress(InputError):
             return _ask(path, index, counters, module)
-    if problem and not shutil.which("ncu"):
+    if problem and not (isinstance(problem, _NotLoading) and shutil.which("ncu")):
         raise problem
     return None
 
