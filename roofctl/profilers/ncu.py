@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,8 @@ REPORT: Final = "report.ncu-rep"
 CSV: Final = "capture.csv"
 LOG: Final = "ncu.log"
 
+PASSES_COLUMN: Final = "profiler__replayer_passes"
+
 DEVICE_COLUMNS: Final = (
     "device__attribute_display_name",
     "device__attribute_max_gpu_frequency_khz",
@@ -36,7 +39,7 @@ DEVICE_COLUMNS: Final = (
     "device__attribute_multiprocessor_count",
     "launch__sm_count",
     "launch__waves_per_multiprocessor",
-    "profiler__replayer_passes",
+    PASSES_COLUMN,
 )
 """Columns on the device and the run that cost no pass; written beside the counters."""
 
@@ -44,6 +47,7 @@ DEVICE_COLUMNS: Final = (
 _ENVIRONMENT: Final = {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1"}
 # The application keeps the user's locale; only the export must print numbers in one way.
 _EXPORT_ENVIRONMENT: Final = {"LC_ALL": "C"}
+_LONGEST_CELL: Final = 2**27
 
 
 def find() -> Tool:
@@ -183,7 +187,7 @@ def run(plan: ProfilePlan, folder: Path, watch: Watch | None = None) -> Profiler
     kernels = launches if counters.intersection(asked) else 0
     result = ProfilerRun(
         commands=(command, *exports),
-        log=log,
+        log=replace(log, passes=passes(folder / CSV) or log.passes),
         returncode=ran.returncode,
         signal=ran.signal,
         stopped=ran.stopped,
@@ -245,6 +249,19 @@ def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozense
         if DEVICE_COLUMNS[0] in counters and counters.intersection(asked):
             break
     return commands, launches, counters, problem
+
+
+def passes(page: Path) -> int | None:
+    """The most passes that a launch on a raw page took; None where there is no page, or no such column on it."""
+    if not page.exists():
+        return None
+    csv.field_size_limit(_LONGEST_CELL)
+    with page.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        header = next(rows, [])
+        place = header.index(PASSES_COLUMN) if PASSES_COLUMN in header else len(header)
+        cells = [row[place] for row in rows if len(row) > place]
+    return max((int(cell) for cell in cells if cell.isdigit()), default=None)
 
 
 def _unprintable(plan: ProfilePlan, text: str) -> ToolFailed:
