@@ -23,9 +23,9 @@ BELOW: dict[str, set[str]] = {
     "captures": {"core"},
     "cuda": {"core"},
     "advice": {"core"},
-    "profilers": {"__init__", "captures", "core", "quantities"},
+    "profilers": {"__init__", "captures", "core", "cuda", "quantities", "readers"},
     "launches": {"core", "quantities"},
-    "readers": {"core", "launches", "profilers", "quantities"},
+    "readers": {"core", "cuda", "launches", "quantities"},
     "roofline": {"advice", "core", "launches", "quantities"},
     "gpus": {"core", "roofline"},
     "study": {"captures", "core", "gpus", "launches", "quantities", "readers", "roofline"},
@@ -33,11 +33,11 @@ BELOW: dict[str, set[str]] = {
     "output": {"__init__", "core", "launches", "quantities", "readers", "roofline", "study"},
     "microbench": {"__init__", "core", "cuda", "gpus"},
     "verify": {"captures", "core", "cuda", "gpus", "launches", "profilers", "quantities", "readers", "study"},
-    "doctor": {"core", "gpus", "profilers", "quantities"},
+    "doctor": {"captures", "core", "cuda", "gpus", "profilers", "quantities"},
 }  # fmt: skip
 EVERYTHING = {"cli", "__main__"}
 # Programs of their own that a child runs: stdout is the answer, and whatever stops it is an answer too.
-SCRIPTS = {Path("doctor/ask.py"), Path("readers/ncurep/child.py")}
+SCRIPTS = {Path("doctor/child.py"), Path("readers/ncurep/child.py")}
 
 # Who may import a heavy or dangerous library; a name is a room, or a module in it.
 OWNERS: dict[str, set[str]] = {
@@ -55,16 +55,16 @@ OWNERS: dict[str, set[str]] = {
     "plotly": {"plots"},
     "numpy": {"launches", "plots", "readers"},
     "rich": {"output"},
-    "pydantic": {"gpus"},
-    "pydantic_core": {"gpus"},
-    "yaml": {"advice", "gpus", "quantities", "plots/style", "profilers/tools"},
+    "pydantic": {"captures/read", "gpus"},
+    "pydantic_core": {"captures/read", "gpus"},
+    "yaml": {"advice", "gpus", "quantities", "plots/style", "profilers/options"},
     "pycuda": {"microbench"},
     "pynvml": {"microbench"},
     "ncu_report": {"readers/ncurep/child"},
     "subprocess": {"core/process"},
     "multiprocessing": {"core/parallel"},
     "click": {"cli"},
-    "ctypes": {"doctor/ask", "microbench/graphs"},
+    "ctypes": {"doctor/child", "microbench/graphs"},
 }
 HEAVY = ("pandas", "pyarrow", "matplotlib", "plotly", "pycuda", "rich", "pydantic", "numpy")
 

@@ -1,4 +1,4 @@
-"""Folders and patterns as input: the captures and profiler files that they hold, and the rank that a name tells."""
+"""Folders and patterns as input: the captures and profiler files that they hold, and the rank in a name."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def is_pattern(path: Path) -> bool:
 
 def matching(path: Path, here: Path) -> list[Path]:
     """Files and folders that a pattern matches, in the order of their numbers. Raises InputError when none does."""
-    found = [Path(name) for name in glob.glob(str(path), root_dir=here, recursive=True)]  # noqa: PTH207 - takes absolute ones
-    if not found:
+    paths = [Path(name) for name in glob.glob(str(path), root_dir=here, recursive=True)]  # noqa: PTH207 - takes absolute ones
+    if not paths:
         raise InputError(f"nothing matches {path}", hint="check the pattern; ** stands for folders of any depth")
-    return sorted(found, key=_natural)
+    return sorted(paths, key=_natural)
 
 
 def inside(folder: Path, unreadable: Callable[[OSError], object] | None = None) -> list[Path]:
     """Captures (as folders) and profiler files in a folder and those below it, in the order of their numbers.
 
     Links are followed, each folder and file counts once. A report is left out beside the table that was printed
-    of it. ``unreadable`` is told of folders below that cannot be read. Raises InputError when there is nothing.
+    of it. ``unreadable`` is called for folders below that cannot be read. Raises InputError when there is nothing.
     """
     captures: list[Path] = []
     files: list[Path] = []
@@ -55,16 +55,16 @@ def inside(folder: Path, unreadable: Callable[[OSError], object] | None = None) 
             captures.append(here)
             folders.clear()
             continue
-        # Links last, so that a folder goes by its own name where it is found under both.
+        # Links last, so that a folder goes by its own name where both are there.
         shown = (each for each in folders if not each.startswith("."))
         folders[:] = sorted(shown, key=lambda each: ((here / each).is_symlink(), each))
         files += [here / each for each in names if not each.startswith(".")]
-    found = captures + _profiles(files)
-    if not found and errors:
+    inputs = captures + _profiles(files)
+    if not inputs and errors:
         raise InputError(
             f"{errors[0].filename} cannot be read: {errors[0].strerror}", hint="ask its owner for the right to read it"
         )
-    if not found:
+    if not inputs:
         raise InputError(
             f"{folder} is a folder that holds neither captures nor profiler files ({', '.join((*_TABLES, *_REPORTS))})",
             hint="name a capture, or the files",
@@ -72,7 +72,7 @@ def inside(folder: Path, unreadable: Callable[[OSError], object] | None = None) 
     if unreadable:
         for error in errors:
             unreadable(error)
-    return sorted(found, key=_natural)
+    return sorted(inputs, key=_natural)
 
 
 def _profiles(files: Sequence[Path]) -> list[Path]:
@@ -118,15 +118,15 @@ def _natural(path: Path) -> list[tuple[int, int, str]]:
 
 
 def ranks(paths: Sequence[Path]) -> list[int | None]:
-    """The rank that each name tells, else None.
+    """The rank in each name, else None.
 
-    ``rank3`` and ``rank_3`` in the name of a file, else of its folder, tell it. ``out.3.csv`` and ``out_r003.csv``
-    tell it only where the files of that name are numbered from 0 without a gap: else the number may be a process or
+    ``rank3`` and ``rank_3`` in the name of a file, else of its folder, give it. ``out.3.csv`` and ``out_r003.csv``
+    give it only where the files of that name are numbered from 0 without a gap: else the number may be a process or
     a version.
     """
     numbered, short = _numbered(paths, _NUMBERED), _numbered(paths, _SHORT_RANK)
     return [
-        _first((_told(_RANK, path.name), _told(_RANK, path.parent.name), numbered.get(path), short.get(path)))
+        _first((_rank_in(_RANK, path.name), _rank_in(_RANK, path.parent.name), numbered.get(path), short.get(path)))
         for path in paths
     ]
 
@@ -135,9 +135,9 @@ def _first(known: Iterable[int | None]) -> int | None:
     return next((rank for rank in known if rank is not None), None)
 
 
-def _told(pattern: re.Pattern[str], name: str) -> int | None:
-    found = {int(match) for match in pattern.findall(name)}
-    return found.pop() if len(found) == 1 else None
+def _rank_in(pattern: re.Pattern[str], name: str) -> int | None:
+    numbers = {int(match) for match in pattern.findall(name)}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def _numbered(paths: Iterable[Path], pattern: re.Pattern[str]) -> dict[Path, int]:
@@ -147,5 +147,5 @@ def _numbered(paths: Iterable[Path], pattern: re.Pattern[str]) -> dict[Path, int
         if match:
             family = (path.parent, match["before"], match["after"])
             families.setdefault(family, {})[path] = int(match["number"])
-    whole = (family for family in families.values() if sorted(family.values()) == list(range(len(family))))
-    return {path: number for family in whole if len(family) > 1 for path, number in family.items()}
+    complete = (family for family in families.values() if sorted(family.values()) == list(range(len(family))))
+    return {path: number for family in complete if len(family) > 1 for path, number in family.items()}

@@ -23,7 +23,7 @@ def doctor(as_json: bool) -> None:
     """Check whether this machine can profile: GPU, driver, profilers, counter permission, clocks, folders.
 
     One line per fact: ok, warn or fail, with what to do. It asks every time and changes nothing.
-    Without a GPU it says so; reading captures, report and plot need none.
+    Without a GPU it fails with code 5; reading captures, report and plot need none.
 
     Exit codes: 0 nothing fails; 5 no usable GPU or driver; 4 counters denied; 3 a profiler is missing or
     broken. The lowest cause wins, in that order.
@@ -32,17 +32,17 @@ def doctor(as_json: bool) -> None:
     """
     from roofctl.doctor import Host, all_checks, document, look, problem
 
-    facts = look(Host())
-    checks = all_checks(facts)
+    machine = look(Host())
+    checks = all_checks(machine)
     if as_json:
-        click.echo(json.dumps(document(facts, checks), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+        click.echo(json.dumps(document(machine, checks), indent=2, ensure_ascii=False, allow_nan=False, default=str))
     else:
         for check in checks:
             click.echo(line(check, color=use_color(sys.stdout)))
     trouble = problem(checks)
     if trouble:
         raise trouble
-    say(f"{facts.host} can profile")
+    say(f"{machine.host} can profile")
 
 
 def line(check: Check, *, color: bool = False) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roofctl.output.progress import StatusLine
-    from roofctl.profilers import Plan, Profiled, ProfileRequest, Progress
+    from roofctl.profilers import Capture, ProfilePlan, ProfileRequest, Progress
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -96,14 +96,22 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
     if dry_run:
         _print_commands(planned)
         return
-    # What the table needs takes a second to load: that happens while the application runs.
+    # The libraries of the table take a second to load: that happens while the application runs.
     loading = Thread(target=_load_report, daemon=True)
-    loading.start()
-    status = _status_line()
+    status: StatusLine | None = None
+
+    def show(progress: Progress) -> None:
+        nonlocal status
+        if status is None:
+            loading.start()
+            status = _status_line()
+        _show(status, progress)
+
     try:
-        capture = profilers.profile(request, progress=partial(_show, status), planned=planned)
+        capture = profilers.profile(request, progress=show, planned=planned)
     finally:
-        status.clear()
+        if status:
+            status.clear()
     loading.join()
     try:
         _report(capture)
@@ -114,8 +122,15 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
 
 
 def _load_report() -> None:
+    # First: the run waits for this one, so that both threads load in the same order.
+    import roofctl.profilers.results  # noqa: I001
     import roofctl.output.terminal
     import roofctl.study.study  # noqa: F401
+    from roofctl.core.errors import RoofctlError
+    from roofctl.gpus.store import all_profiles
+
+    with suppress(RoofctlError, OSError):  # the report names what it cannot read
+        all_profiles(Path.cwd())
 
 
 def _request(argv: tuple[str, ...], options: dict[str, Any]) -> ProfileRequest:
@@ -127,20 +142,20 @@ def _request(argv: tuple[str, ...], options: dict[str, Any]) -> ProfileRequest:
 
 def _environment(assignments: Sequence[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in assignments]
-    wrong = [text for text, (name, mark, _) in zip(assignments, pairs, strict=True) if not (name and mark)]
+    wrong = [text for text, (name, equals, _) in zip(assignments, pairs, strict=True) if not (name and equals)]
     if wrong:
         raise click.BadParameter(f"{wrong[0]!r} is not NAME=VALUE", param_hint="--env")
     return {name: value for name, _, value in pairs}
 
 
-def _print_commands(planned: Plan) -> None:
+def _print_commands(planned: ProfilePlan) -> None:
     """The exact command lines on stdout, with the folder that the capture would get."""
     from datetime import datetime
 
-    from roofctl.profilers.capture import capture_name, output_root
+    from roofctl.profilers.capture import capture_name, commands, output_root
 
     folder = output_root(planned.request) / capture_name(planned.request, datetime.now().astimezone())
-    for command in planned.commands(folder.absolute()):
+    for command in commands(planned, folder.absolute()):
         click.echo(command.line())
     say(f"note: the folder has to exist: mkdir -p {shlex.quote(str(folder.absolute()))}")
 
@@ -153,9 +168,9 @@ def _status_line() -> StatusLine:
 
 def _show(status: StatusLine, progress: Progress) -> None:
     """Show progress: the status line on a terminal, and the profiler's warnings at once anywhere."""
-    if progress.said:
+    if progress.messages:
         status.clear()
-    for line in progress.said:
+    for line in progress.messages:
         say(line)
     if progress.kernel or progress.kernels:
         status.update(describe(progress))
@@ -171,7 +186,7 @@ def describe(progress: Progress) -> str:
     return text
 
 
-def _report(capture: Profiled) -> None:
+def _report(capture: Capture) -> None:
     """The table of ``roofctl report``, with its notes."""
     from roofctl.cli.report import print_table
     from roofctl.study.study import Request, study
@@ -183,7 +198,7 @@ def _report(capture: Profiled) -> None:
         say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
 
 
-def _say_outcome(capture: Profiled, planned: Plan) -> None:
+def _say_outcome(capture: Capture, planned: ProfilePlan) -> None:
     """What it cost, what is missing, and where it is."""
     manifest = capture.manifest
     passes = f" in {manifest.passes} passes each" if manifest.passes else ""

@@ -27,6 +27,10 @@ class InputError(RoofctlError):
     exit_code = 2
 
 
+class NoKernels(InputError):  # noqa: N818 - reads as what happened
+    """A profiler's file in which no kernel is."""
+
+
 class ToolError(RoofctlError):
     """A profiler or compiler that roofctl calls is missing, failed or hung."""
 

@@ -1,13 +1,14 @@
 """The only place where a child process starts.
 
 ``run`` is quiet, for short calls of tools. ``stream`` runs an application under a profiler:
-its output goes where ours goes, and it can be stopped as a whole, with its children.
+its output goes where ours goes, and it can be stopped together with its children.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -45,13 +46,13 @@ class Completed:
     signal: int | None = None
 
     def checked(self, hint: str = "") -> Completed:
-        """Itself when it succeeded; else raises ToolFailed with the end of what it said."""
+        """Itself when it succeeded; else raises ToolFailed with the last lines that it printed."""
         if self.returncode == 0:
             return self
-        said = [line for line in (self.stderr.strip() or self.stdout.strip()).splitlines() if line.strip()]
+        printed = [line for line in (self.stderr.strip() or self.stdout.strip()).splitlines() if line.strip()]
         how = f"was ended by {signal_name(self.signal)}" if self.signal else f"exited {self.returncode}"
-        tail = "\n  ".join(["", *said[-_TAIL_LINES:]])
-        raise ToolFailed(f"{self.argv[0]} {how}{':' if said else ' and said nothing'}{tail.rstrip()}", hint=hint)
+        tail = "\n  ".join(["", *printed[-_TAIL_LINES:]])
+        raise ToolFailed(f"{self.argv[0]} {how}{':' if printed else ' and printed nothing'}{tail.rstrip()}", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def run(
         try:
             stdout, stderr = child.communicate(timeout=timeout)
         except BaseException as error:
-            # The tool may be a wrapper whose children hold the pipes: end its whole session.
+            # The tool may be a wrapper whose children hold the pipes: end its session.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
             if isinstance(error, subprocess.TimeoutExpired):
@@ -123,7 +124,7 @@ def stream(
     poll = poll or _nothing
     began = time.monotonic()
     with _signals_noted() as noted, terminal.lent() as screen:
-        group = _Group()
+        group = _ProcessGroup()
         try:
             screen.give(group.id)
             with _started(words, partial(_join, words, cwd, env, group.id)) as child, group.ended_on_error():
@@ -201,8 +202,8 @@ def _started(words: Sequence[str], start: Callable[[], subprocess.Popen[bytes]])
         yield child
 
 
-class _Group:
-    """A process group with a leader of ours in it, which tells what signals the terminal sends there.
+class _ProcessGroup:
+    """A process group with a leader of ours in it, which shows what signals the terminal sends there.
 
     The leader is ``cat`` waiting for input that never comes: it ends when we do, whatever happens to us.
     """
@@ -283,7 +284,7 @@ class _Stopper:
     def __init__(
         self,
         child: subprocess.Popen[bytes],
-        group: _Group,
+        group: _ProcessGroup,
         screen: terminal.Screen,
         noted: list[int],
         patience: tuple[float, float],
@@ -300,7 +301,7 @@ class _Stopper:
         self._sent_any = False
 
     def finished(self) -> bool:
-        """Whether the child is gone, and when it was stopped, its whole family too."""
+        """Whether the child is gone, and when it was stopped, its descendants too."""
         if self._child.poll() is None:
             return False
         self._notice_late()
@@ -309,8 +310,7 @@ class _Stopper:
     def wait(self, seconds: float) -> None:
         """Wait for the child, or for its family once it is gone, at most ``seconds``."""
         if self._child.returncode is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._child.wait(seconds)
+            _wait(self._child, seconds)
         else:
             time.sleep(seconds)
 
@@ -351,6 +351,22 @@ class _Stopper:
         self._group.send(number)
         if number != signal.SIGINT:
             self._family.send(number)
+
+
+def _wait(child: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait until a child ends, at most ``seconds``. Popen.wait polls, and is up to 50 ms late."""
+    try:
+        descriptor = os.pidfd_open(child.pid)
+    except (AttributeError, OSError):  # not Linux 5.3 or newer
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(seconds)
+        return
+    try:
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        ended.poll(seconds * 1000)
+    finally:
+        os.close(descriptor)
 
 
 def _reason(number: int | None) -> Stop:

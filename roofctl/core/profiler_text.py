@@ -1,4 +1,4 @@
-"""Texts that mean the same wherever they are met: in a profiler's live log or in a file read later."""
+"""Messages of profilers that are recognised both in a live log and in a file read later."""
 
 from __future__ import annotations
 

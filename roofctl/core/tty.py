@@ -1,4 +1,4 @@
-"""The terminal, lent to a process group while it runs, as a shell does with its jobs."""
+"""The terminal, handed to a process group while it runs, as a shell does with its jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this machine ready to profile? ``look`` finds facts, ``all_checks`` judges them, ``document`` is its JSON."""
+"""Whether this machine can profile: ``look`` probes it, ``all_checks`` evaluates it, ``document`` is its JSON."""
 
 from roofctl.doctor.checks import all_checks
 from roofctl.doctor.outcome import Check, exit_code

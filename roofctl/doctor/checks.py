@@ -1,4 +1,4 @@
-"""Judge what was found on a machine: one check per fact, with what to do. Pure."""
+"""Checks of a machine's state, each with a remedy. Pure."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from typing import Final
 
 from roofctl.core.profiler_text import PERMISSION_HINT
 from roofctl.doctor.choice import profiler_checks
-from roofctl.doctor.facts import Facts, Folder, LockFile, Package, Permission, Program
 from roofctl.doctor.gpus import driver_checks, gpu_checks
+from roofctl.doctor.machine import Folder, LockFile, MachineState, Package, Permission, Program
 from roofctl.doctor.outcome import Check, fail, ok, warn
 
 _WSL_REMEDY: Final = "in Windows: NVIDIA Control Panel, Developer, Manage GPU Performance Counters, allow all users"
 _CUDA_PATH: Final = "it comes with the CUDA toolkit (often /usr/local/cuda/bin)"
 
 
-def all_checks(facts: Facts) -> list[Check]:
+def all_checks(machine: MachineState) -> list[Check]:
     """Every check, from the driver up."""
     return [
-        *driver_checks(facts),
-        *gpu_checks(facts.devices),
-        permission_check(facts.permission, facts.host, gpus=bool(facts.devices.gpus)),
-        *profiler_checks(facts),
-        *lock_checks(facts.locks),
-        services_check(facts.services),
-        nvcc_check(facts.nvcc),
-        *(package_check(package) for package in facts.packages),
-        *(folder_check(folder) for folder in facts.folders),
+        *driver_checks(machine),
+        *gpu_checks(machine.devices),
+        permission_check(machine.permission, machine.host, gpus=bool(machine.devices.gpus)),
+        *profiler_checks(machine),
+        *lock_checks(machine.locks),
+        services_check(machine.services),
+        nvcc_check(machine.nvcc),
+        *(package_check(package) for package in machine.packages),
+        *(folder_check(folder) for folder in machine.folders),
     ]
 
 
 def predicted(permission: Permission) -> tuple[bool | None, str]:
-    """Whether this process may read counters, and why; None when it cannot be told."""
+    """Whether this process may read counters, and why; None when it is unknown."""
     if permission.admin_only is False:
         return True, "RmProfilingAdminOnly is 0: every user may"
     capable = permission.root if permission.admin_capability is None else permission.admin_capability

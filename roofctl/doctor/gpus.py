@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from roofctl.core.gpu import Gpu
 from roofctl.core.units import prefixed
-from roofctl.doctor.facts import CudaDriver, Devices, Facts, Gpu
+from roofctl.doctor.machine import CudaDriver, Devices, MachineState
 from roofctl.doctor.outcome import Check, fail, ok, warn
 
 _NO_DRIVER_FIX: Final = (
@@ -34,9 +35,9 @@ _PIDS_SHOWN: Final = 5
 _CLOCK_TOLERANCE_HZ: Final = 1e6
 
 
-def driver_checks(facts: Facts) -> Iterator[Check]:
+def driver_checks(machine: MachineState) -> Iterator[Check]:
     """The kernel driver, the CUDA driver library, and whether there is a GPU at all."""
-    devices, cuda = facts.devices, facts.cuda
+    devices, cuda = machine.devices, machine.cuda
     if devices.driver_version:
         yield ok("driver", devices.driver_version)
     elif devices.gpus:
@@ -124,7 +125,7 @@ def clock_check(what: str, gpu: Gpu) -> Check:
 
 
 def clocks_locked(gpu: Gpu) -> bool | None:
-    """Whether clocks are held below their maximum on request; None when it cannot be told, never False.
+    """Whether clocks are held below their maximum on request; None when it is unknown, never False.
 
     No query names locked clocks: the reason bit shows only while they limit a GPU that works.
     """
@@ -145,7 +146,7 @@ def _lock_text(gpu: Gpu) -> str:
         return "yes, application or locked clocks limit it now (nvidia-smi -rgc and -rac reset)"
     if gpu.clock_reasons == 0:
         return "not known, nothing limits it now"
-    return "not known, the driver tells only while the GPU works"
+    return "not known, the driver reports it only while the GPU works"
 
 
 def _of(now: float | None, highest: float | None) -> str:

@@ -1,4 +1,4 @@
-"""One judgement, and what all of them together mean."""
+"""The result of one check, and the exit code of all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXIT_CODES: Final = {"device": 5, "counters": 4, "tool": 3}
 
 @dataclass(frozen=True)
 class Check:
-    """One line: what was looked at, what was found, and what to do. Only a failure has a ``cause``."""
+    """One line: what was checked, its value, and what to do. Only a failure has a ``cause``."""
 
     what: str
     status: Status
@@ -25,7 +25,7 @@ class Check:
 
 
 def ok(what: str, value: str, fix: str = "") -> Check:
-    """As it should be; ``fix`` may hold a remark."""
+    """As it should be; ``fix`` may hold a note."""
     return Check(what, "ok", value, fix)
 
 

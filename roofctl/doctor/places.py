@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from roofctl.doctor.facts import Folder, LockFile
+from roofctl.captures.manifest import ROOT
+from roofctl.doctor.machine import Folder, LockFile
 from roofctl.gpus.store import user_profiles
 from roofctl.profilers import lock
-from roofctl.profilers.request import DEFAULT_ROOT
 
 _SERVICES: Final = ("nv-hostengine", "dcgm")
 
@@ -24,7 +24,7 @@ def temp_folders(root: Path, environ: Mapping[str, str]) -> list[Path]:
 def locks(root: Path, environ: Mapping[str, str]) -> tuple[LockFile, ...]:
     """Every lock file of ncu, never touched."""
     protected = _protected_regular(root)
-    found = []
+    files = []
     for position, folder in enumerate(temp_folders(root, environ)):
         path = folder / lock.LOCK_NAME
         try:
@@ -33,7 +33,7 @@ def locks(root: Path, environ: Mapping[str, str]) -> tuple[LockFile, ...]:
             continue
         # An open that creates is refused for a file of someone else in a sticky folder, even to root.
         refused = protected and parent.st_mode & stat.S_ISVTX and status.st_uid not in (os.geteuid(), parent.st_uid)
-        found.append(
+        files.append(
             LockFile(
                 path,
                 owner=lock.owner(path) or str(status.st_uid),
@@ -43,7 +43,7 @@ def locks(root: Path, environ: Mapping[str, str]) -> tuple[LockFile, ...]:
                 blocked=bool(refused) or not os.access(path, os.R_OK | os.W_OK),
             )
         )
-    return tuple(found)
+    return tuple(files)
 
 
 def _protected_regular(root: Path) -> bool:
@@ -55,7 +55,7 @@ def _protected_regular(root: Path) -> bool:
 
 def folders(root: Path, environ: Mapping[str, str], cwd: Path) -> tuple[Folder, ...]:
     """The folders that roofctl and ncu write to."""
-    captures, temp = cwd / DEFAULT_ROOT, temp_folders(root, environ)[0]
+    captures, temp = cwd / ROOT, temp_folders(root, environ)[0]
     own = user_profiles()
     return (
         Folder(

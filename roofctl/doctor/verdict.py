@@ -7,9 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from roofctl.core.errors import CounterAccessError, DeviceError, RoofctlError, ToolError
+from roofctl.core.gpu import Gpu
 from roofctl.doctor.checks import predicted
-from roofctl.doctor.facts import Facts
 from roofctl.doctor.gpus import clocks_locked
+from roofctl.doctor.machine import MachineState
 from roofctl.doctor.outcome import Check, exit_code
 
 _SCHEMA = 1
@@ -29,20 +30,28 @@ def problem(checks: Sequence[Check]) -> RoofctlError | None:
     return None
 
 
-def document(facts: Facts, checks: Sequence[Check]) -> dict[str, Any]:
-    """Everything for scripts; null is not known."""
+def document(machine: MachineState, checks: Sequence[Check]) -> dict[str, Any]:
+    """Everything for scripts; null is unknown."""
     return {
         "schema": _SCHEMA,
-        "host": facts.host,
+        "host": machine.host,
         "exit_code": exit_code(checks),
-        "driver_version": facts.devices.driver_version,
-        "cuda_version": facts.cuda.version,
-        "ncu": _program(facts.ncu.path, facts.ncu.version, facts.ncu.problem),
-        "nvprof": _program(facts.nvprof.path, facts.nvprof.version, facts.nvprof.problem),
-        "counters_allowed": predicted(facts.permission)[0] if facts.devices.gpus else None,
-        "gpus": [{**asdict(gpu), "clocks_locked": clocks_locked(gpu)} for gpu in facts.devices.gpus],
+        "driver_version": machine.devices.driver_version,
+        "cuda_version": machine.cuda.version,
+        "ncu": _program(machine.ncu.path, machine.ncu.version, machine.ncu.problem),
+        "nvprof": _program(machine.nvprof.path, machine.nvprof.version, machine.nvprof.problem),
+        "counters_allowed": predicted(machine.permission)[0] if machine.devices.gpus else None,
+        "gpus": [_gpu(gpu) for gpu in machine.devices.gpus],
         "checks": [asdict(check) for check in checks],
     }
+
+
+def _gpu(gpu: Gpu) -> dict[str, Any]:
+    """One GPU; its driver is that of the machine."""
+    identity = {"index": gpu.index, "name": gpu.name, "uuid": gpu.uuid}
+    document = {**identity, **asdict(gpu), "clocks_locked": clocks_locked(gpu)}
+    del document["driver"]
+    return document
 
 
 def _program(path: str | None, version: str | None, trouble: str) -> dict[str, Any]:

@@ -7,23 +7,24 @@ import re
 import shutil
 import socket
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 from roofctl import __version__
-from roofctl.captures import manifest as captures
-from roofctl.captures.manifest import Capture, Draft, GpuFacts, Manifest
+from roofctl.captures.draft import Draft, create, unwritable
+from roofctl.captures.manifest import Capture, Manifest
 from roofctl.core.errors import ApplicationFailed, InputError, Interrupted, NothingProfiled, RoofctlError, ToolTimeout
 from roofctl.profilers import ncu, nvprof
-from roofctl.profilers.choose import Choice, choose
+from roofctl.profilers.choose import choose
 from roofctl.profilers.counters import Selected, check_sets
-from roofctl.profilers.gpu import Gpu, find_gpu
-from roofctl.profilers.outcome import Job, Outcome
+from roofctl.profilers.gpu import find_gpu
 from roofctl.profilers.request import DEFAULT_ROOT, Command, ProfileRequest, Watch
+from roofctl.profilers.run import ProfilePlan, ProfilerRun
 from roofctl.profilers.verdict import launches
+from roofctl.quantities import catalogue
 
 RANK_VARIABLES: Final = (
     "OMPI_COMM_WORLD_RANK",
@@ -35,56 +36,31 @@ RANK_VARIABLES: Final = (
 )
 
 _KEPT: Final = {ncu.REPORT: Path(ncu.REPORT).suffix}
-"""What is kept, beside the captures, of a run that came to nothing; and its log."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a request comes to, before anything is run. ``remarks`` are worth telling the user."""
-
-    request: ProfileRequest
-    choice: Choice
-    gpu: Gpu | None
-    sets: tuple[str, ...]
-    selected: Selected
-    remarks: tuple[str, ...]
-
-    @property
-    def tool_module(self) -> Any:
-        """The profiler's module."""
-        return _MODULES[self.choice.tool.name]
-
-    def commands(self, folder: Path) -> list[Command]:
-        """The command lines that would write into ``folder``."""
-        commands: list[Command] = self.tool_module.build(self.request, self.choice.tool, self.selected.counters, folder)
-        return commands
-
-
-@dataclass(frozen=True)
-class Profiled(Capture):
-    """A new capture. ``failure`` is what went wrong although something usable came of it, None when all is well."""
-
-    failure: RoofctlError | None = None
-
+"""Files of a failed run that are kept beside the captures, with the suffix they get; its log is another."""
 
 _MODULES: Final[dict[str, ModuleType]] = {"ncu": ncu, "nvprof": nvprof}
 
 
-def plan(request: ProfileRequest, *, dry: bool = False) -> Plan:
+def plan(request: ProfileRequest, *, dry: bool = False) -> ProfilePlan:
     """Decide everything that can be decided before the run. Raises InputError and ToolError for what cannot work.
 
     ``dry``: nothing will be run, so a missing application, GPU or profiler is no error.
     """
     if not dry:
         check_application(request)
-    sets = check_sets(request.sets)
-    _check_patterns(request)
-    _check_macros(request)
-    gpu = find_gpu(request.device, request.env)
-    choice = choose(request.profiler, gpu, dry=dry)
+    # nvidia-smi and ncu take a tenth of a second or more each: they run while the rest is checked.
+    with ThreadPoolExecutor(2) as pool:
+        ncu_tool = None if request.profiler == "nvprof" else pool.submit(ncu.find)
+        pending_gpu = pool.submit(find_gpu, request.device, request.env)
+        sets = check_sets(request.sets)
+        _check_pattern("--kernel", request.kernel)
+        _check_pattern("--exclude", request.exclude)
+        _check_macros(request)
+        gpu = pending_gpu.result()
+        choice = choose(request.profiler, gpu, ncu_tool.result if ncu_tool else ncu.find, dry=dry)
     module: Any = _MODULES[choice.tool.name]
     module.check(request, choice.tool)
-    chip = gpu.chip if gpu else None
+    chip = catalogue().chip_of(gpu.compute_capability) if gpu else None
     selected = module.counters(chip, sets)
     if not selected.counters:
         raise InputError(
@@ -95,42 +71,50 @@ def plan(request: ProfileRequest, *, dry: bool = False) -> Plan:
     if chip is None:
         known = f"{gpu.name} is not a chip that roofctl knows" if gpu else "no GPU is seen here"
         remarks.append(f"{known}: counters are those of a chip that has them all")
-    return Plan(request, choice, gpu, sets, selected, tuple(remarks))
+    return ProfilePlan(request, choice.tool, selected, gpu, sets, tuple(remarks), socket.gethostname())
 
 
-def profile(request: ProfileRequest, *, progress: Watch | None = None, planned: Plan | None = None) -> Profiled:
-    """Run the application under a profiler and keep what came of it.
+def commands(planned: ProfilePlan, folder: Path) -> list[Command]:
+    """The command lines that would make the capture in ``folder``."""
+    module: Any = _MODULES[planned.tool.name]
+    lines: list[Command] = module.build(planned.request, planned.tool, planned.selected.counters, folder)
+    return lines
 
-    Raises the error that explains a run of which nothing usable came; what the profiler said is then kept as
-    NAME.log beside the captures, and a report that was not read, or could not be, as NAME.ncu-rep. Where something
-    usable came of a run that failed or was stopped, the capture is kept, marked incomplete where it is, and
-    ``failure`` says what to raise.
+
+def profile(request: ProfileRequest, *, progress: Watch | None = None, planned: ProfilePlan | None = None) -> Capture:
+    """Run the application under a profiler and keep the results as a capture.
+
+    Raises the error that explains a run without usable results; the profiler's log is then kept as NAME.log beside
+    the captures, and a report as NAME.ncu-rep. A run that failed or was stopped after launches were counted is kept,
+    ``incomplete`` in its manifest, with the error in ``failure``.
     """
-    plan_ = planned or plan(request)
+    planned = planned or plan(request)
     started = datetime.now().astimezone()
-    draft = captures.create(output_root(request), capture_name(request, started))
+    draft = create(output_root(request), capture_name(request, started))
     try:
-        outcome, capture = _captured(plan_, draft, progress, started)
+        run, capture = _captured(planned, draft, progress, started)
     except BaseException as error:
-        # What was profiled is not thrown away with a fault of ours, a full disk or a Ctrl-C while it is read.
+        # The report survives a fault of ours, a full disk, or a Ctrl-C while it is read.
         kept = draft.discard(_KEPT)
         if isinstance(error, KeyboardInterrupt):
             raise _with_kept(Interrupted("interrupted"), kept) from error
         if isinstance(error, OSError):
-            raise _with_kept(captures.unwritable(output_root(request), error), kept) from error
+            raise _with_kept(unwritable(output_root(request), error), kept) from error
         if isinstance(error, RoofctlError):
             raise _with_kept(error, kept) from error.__cause__
         raise
-    return Profiled(capture.folder, capture.manifest, _failure(request, outcome, capture.folder))
+    return Capture(capture.folder, capture.manifest, _failure(request, run, capture.folder))
 
 
-def _captured(planned: Plan, draft: Draft, progress: Watch | None, started: datetime) -> tuple[Outcome, Capture]:
-    """Run, and give the folder its name. Raises the error of a run of which nothing usable came."""
-    job = Job(planned.request, planned.choice.tool, planned.selected, draft.folder, planned.gpu)
-    outcome: Outcome = planned.tool_module.run(job, progress)
-    if not outcome.kernels:
-        raise _nothing_kept(planned.request, outcome, draft)
-    return outcome, draft.finish(_manifest(planned, outcome, started))
+def _captured(
+    planned: ProfilePlan, draft: Draft, progress: Watch | None, started: datetime
+) -> tuple[ProfilerRun, Capture]:
+    """Run, and give the folder its name. Raises the error of a run without usable results."""
+    module: Any = _MODULES[planned.tool.name]
+    run: ProfilerRun = module.run(planned, draft.folder, progress)
+    if not run.kernels:
+        raise _nothing_kept(planned.request, run, draft)
+    return run, draft.finish(_manifest(planned, run, started))
 
 
 def output_root(request: ProfileRequest) -> Path:
@@ -167,11 +151,6 @@ def _how_to_run(path: Path, name: str) -> str:
     if re.search(r"\.so(\.\d+)*$", path.name):
         return "it is a library: name the program that uses it"
     return f"make it so: chmod +x {name}"
-
-
-def _check_patterns(request: ProfileRequest) -> None:
-    _check_pattern("--kernel", request.kernel)
-    _check_pattern("--exclude", request.exclude)
 
 
 def _check_macros(request: ProfileRequest) -> None:
@@ -216,8 +195,10 @@ def rank_here() -> int | None:
     return next((int(value) for value in values if value.isdigit()), None)
 
 
-def _manifest(planned: Plan, outcome: Outcome, started: datetime) -> Manifest:
-    request, tool, module = planned.request, planned.choice.tool, planned.tool_module
+def _manifest(planned: ProfilePlan, run: ProfilerRun, started: datetime) -> Manifest:
+    request, tool = planned.request, planned.tool
+    module: Any = _MODULES[tool.name]
+    missing = run.missing(planned.selected.counters)
     return Manifest(
         argv=request.argv,
         cwd=str((request.cwd or Path.cwd()).resolve()),
@@ -226,27 +207,27 @@ def _manifest(planned: Plan, outcome: Outcome, started: datetime) -> Manifest:
         profiler_path=tool.path,
         metric_sets=planned.sets,
         counters=planned.selected.counters,
-        left_out={**dict(planned.selected.left_out), **_lost(planned.selected, outcome.missing)},
-        missing=dict.fromkeys(outcome.missing, "asked for, but the profiler gave no value"),
-        gpu=GpuFacts(**asdict(planned.gpu)) if planned.gpu else None,
-        host=socket.gethostname(),
+        left_out={**dict(planned.selected.left_out), **_lost(planned.selected, missing)},
+        missing=dict.fromkeys(missing, "asked for, but the profiler gave no value"),
+        gpu=planned.gpu,
+        host=planned.host,
         rank=rank_here(),
         started=started.isoformat(timespec="seconds"),
         ended=datetime.now().astimezone().isoformat(timespec="microseconds"),
-        seconds=round(outcome.seconds, 3),
-        profiler_exit_code=outcome.returncode,
-        application_exit_code=outcome.application_code,
-        commands=tuple(command.line() for command in outcome.commands),
+        seconds=round(run.seconds, 3),
+        profiler_exit_code=run.returncode,
+        application_exit_code=run.application_code,
+        commands=tuple(command.line() for command in run.commands),
         clock_control=request.clock_control or module.CLOCK_CONTROL,
         cache_control=request.cache_control or module.CACHE_CONTROL,
         replay_mode=request.replay,
-        passes=outcome.passes,
-        kernels=outcome.kernels,
+        passes=run.log.passes,
+        kernels=run.kernels,
         kernel=request.kernel,
         exclude=request.exclude,
         filter_when_read=tool.name == "nvprof" and bool(request.kernel or request.exclude),
-        incomplete=_incomplete(request, outcome),
-        data=outcome.data,
+        incomplete=_incomplete(request, run),
+        data=run.data,
         roofctl_version=__version__,
     )
 
@@ -260,45 +241,43 @@ def _lost(selected: Selected, missing: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _incomplete(request: ProfileRequest, outcome: Outcome) -> str:
-    if outcome.stopped == "timeout":
+def _incomplete(request: ProfileRequest, run: ProfilerRun) -> str:
+    if run.stopped == "timeout":
         return f"stopped after {request.timeout:g} s (--timeout)"
-    if outcome.stopped:
-        return {"interrupt": "stopped with Ctrl-C", "terminate": "stopped by the system (SIGTERM)"}[outcome.stopped]
-    return outcome.error.message if outcome.error else ""
+    if run.stopped:
+        return {"interrupt": "stopped with Ctrl-C", "terminate": "stopped by the system (SIGTERM)"}[run.stopped]
+    return run.error.message if run.error else ""
 
 
-def _failure(request: ProfileRequest, outcome: Outcome, folder: Path) -> RoofctlError | None:
-    kept = f"{launches(outcome.kernels)} profiled and kept in {folder}"
-    if outcome.stopped:
-        return _stopped(request, outcome, kept)
-    if isinstance(outcome.error, ApplicationFailed) and request.keep_going:
+def _failure(request: ProfileRequest, run: ProfilerRun, folder: Path) -> RoofctlError | None:
+    kept = f"{launches(run.kernels)} profiled and kept in {folder}"
+    if run.stopped:
+        return _stopped(request, run, kept)
+    if isinstance(run.error, ApplicationFailed) and request.keep_going:
         return None
-    return outcome.error
+    return run.error
 
 
-def _stopped(request: ProfileRequest, outcome: Outcome, kept: str) -> RoofctlError:
-    if outcome.stopped == "timeout":
-        profiler = Path(outcome.commands[0].argv[0]).name
+def _stopped(request: ProfileRequest, run: ProfilerRun, kept: str) -> RoofctlError:
+    if run.stopped == "timeout":
+        profiler = Path(run.commands[0].argv[0]).name
         return ToolTimeout(
             f"{request.argv[0]} ran past {request.timeout:g} s under {profiler} and was stopped; {kept}",
             hint="give more time, or profile fewer launches (--launch-count, --kernel); kernels that wait for each "
             "other (collectives) hang under a profiler: leave them out with --exclude, or try --replay range or "
             "app-range with all ranks under one profiler",
         )
-    how = "interrupted" if outcome.stopped == "interrupt" else "terminated"
+    how = "interrupted" if run.stopped == "interrupt" else "terminated"
     return Interrupted(f"{how}; {kept}")
 
 
-def _nothing_kept(request: ProfileRequest, outcome: Outcome, draft: Draft) -> RoofctlError:
-    """The error of a run without anything usable; its hint tells where the log and an unreadable report are."""
-    kept = draft.discard({**({outcome.log: ".log"} if outcome.log else {}), **_KEPT})
-    error = outcome.error
+def _nothing_kept(request: ProfileRequest, run: ProfilerRun, draft: Draft) -> RoofctlError:
+    """The error of a run without anything usable; its hint names the log and the report that are kept."""
+    kept = draft.discard({**({run.log_file: ".log"} if run.log_file else {}), **_KEPT})
+    error = run.error
     if error is None:
         error = (
-            _stopped(request, outcome, "nothing was profiled")
-            if outcome.stopped
-            else NothingProfiled("no kernel was profiled")
+            _stopped(request, run, "nothing was profiled") if run.stopped else NothingProfiled("no kernel was profiled")
         )
     return _with_kept(error, kept)
 

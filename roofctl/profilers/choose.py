@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from roofctl.core.errors import ToolError, ToolNotFound, UnfitTool
+from roofctl.core.gpu import Gpu
+from roofctl.cuda.tools import Tool, assumed
 from roofctl.profilers import ncu, nvprof
-from roofctl.profilers.gpu import Gpu
 from roofctl.profilers.request import ProfilerChoice
-from roofctl.profilers.tools import Tool, assumed
+from roofctl.quantities import catalogue
 
 NCU_FIRST: Final = (7, 0)
 """The first compute capability that ncu counts on."""
@@ -29,13 +31,17 @@ class Choice:
     why: str
 
 
-def choose(wanted: ProfilerChoice, gpu: Gpu | None, *, dry: bool = False) -> Choice:
-    """The profiler for that GPU (None: unknown). A dry run takes one for granted where none is installed.
+def choose(
+    wanted: ProfilerChoice, gpu: Gpu | None, find_ncu: Callable[[], Tool] = ncu.find, *, dry: bool = False
+) -> Choice:
+    """The profiler for that GPU (None: unknown). A dry run assumes one where none is installed.
 
     Raises UnfitTool for one that cannot profile this GPU, ToolNotFound and ToolFailed where it is not usable.
     """
     try:
-        return {"auto": _automatic, "ncu": _ncu_by_name, "nvprof": _nvprof_by_name}[wanted](gpu)
+        if wanted == "nvprof":
+            return _nvprof_by_name(gpu)
+        return _ncu_by_name(gpu, find_ncu) if wanted == "ncu" else _automatic(gpu, find_ncu)
     except ToolNotFound:
         if not dry:
             raise
@@ -47,13 +53,13 @@ def _needs_nvprof(gpu: Gpu | None) -> bool:
     return gpu is not None and gpu.capability is not None and gpu.capability < NCU_FIRST
 
 
-def _ncu_by_name(gpu: Gpu | None) -> Choice:
+def _ncu_by_name(gpu: Gpu | None, find_ncu: Callable[[], Tool]) -> Choice:
     if gpu and _needs_nvprof(gpu):
         raise UnfitTool(
             f"ncu cannot profile {gpu.name} (compute capability {gpu.compute_capability}): it begins with Volta (7.0)",
             hint="use --profiler nvprof, from a CUDA toolkit up to 12",
         )
-    tool = ncu.find()
+    tool = find_ncu()
     reason = _not_this_ncu(tool, gpu)
     if reason:
         raise UnfitTool(reason, hint=_another_ncu(gpu))
@@ -69,11 +75,11 @@ def _nvprof_by_name(gpu: Gpu | None) -> Choice:
     return Choice(nvprof.find(), "asked for")
 
 
-def _automatic(gpu: Gpu | None) -> Choice:
+def _automatic(gpu: Gpu | None, find_ncu: Callable[[], Tool]) -> Choice:
     if gpu and _needs_nvprof(gpu):
         return Choice(nvprof.find(), f"{gpu.name} has compute capability {gpu.compute_capability}, below ncu's 7.0")
     try:
-        tool = ncu.find()
+        tool = find_ncu()
         reason = _not_this_ncu(tool, gpu)
         if reason is None:
             return Choice(tool, _why_ncu(gpu))
@@ -98,12 +104,11 @@ def _why_ncu(gpu: Gpu | None) -> str:
 
 def _not_this_ncu(tool: Tool, gpu: Gpu | None) -> str | None:
     """Why this version cannot profile that GPU, or None where it can or nothing is known."""
-    if gpu is None or gpu.chip is None:
+    chip = catalogue().chip_of(gpu.compute_capability) if gpu else None
+    # Asking takes ncu half a second. Only Volta was dropped so far; for a newer chip ncu's own error will do.
+    if gpu is None or chip != _VOLTA_CHIP or not (known := ncu.chips(tool.path)) or chip in known:
         return None
-    # Asking takes ncu half a second. Only Volta has gone so far; for a chip that is newer than ncu its own words do.
-    if gpu.chip != _VOLTA_CHIP or not (known := ncu.chips(tool.path)) or gpu.chip in known:
-        return None
-    return f"ncu {tool.version} does not know the chip {gpu.chip} of {gpu.name}"
+    return f"ncu {tool.version} does not know the chip {chip} of {gpu.name}"
 
 
 def _another_ncu(gpu: Gpu | None) -> str:

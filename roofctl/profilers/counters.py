@@ -17,7 +17,7 @@ ALWAYS: Final = frozenset({"seconds", "sm_clock_hz"})
 
 @dataclass(frozen=True)
 class Selected:
-    """Counters in the order of the catalogue, each once; why quantities were left out; the recipes behind it all."""
+    """Counters in the order of the catalogue, each once; why quantities were left out; the recipes."""
 
     counters: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -48,7 +48,7 @@ def select(
     """Counters for the sets on a chip (None: nothing is known against any counter).
 
     Per quantity the recipe marked ``collect``, else the first one that the chip has, with its optional counters.
-    ``askable`` tells names that can be asked for from column titles; ``given`` are columns that come unasked.
+    ``askable`` is False for titles of columns, which are no counters; ``given`` are columns that come unasked.
     """
     known = catalogue()
     wanted = set(check_sets(sets))
@@ -65,7 +65,7 @@ def select(
         and not known.quantities[name].compositions
         and not chooser.comes_anyway(known.quantities[name], given)
     )
-    spare = {name for name in chosen if (whole := known.quantities[name].unless) and chosen.issuperset(whole)}
+    spare = {name for name in chosen if (others := known.quantities[name].unless) and chosen.issuperset(others)}
     recipes = tuple((name, possible[name]) for name in known.quantities if name in chosen - spare)
     counters = [name for _, recipe in recipes for name in recipe.counters]
     return Selected(tuple(dict.fromkeys(counters)), left_out, recipes)

@@ -1,4 +1,4 @@
-"""What profilers say when it goes wrong, and what that means: one message, remedy and exit code each.
+"""Messages of failing profilers, and what they mean: one error, remedy and exit code each.
 
 The log decides, and what was counted: ncu exits 0 for runs that counted nothing, and an
 error line may come with exit code 0.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,52 +23,15 @@ from roofctl.core.errors import (
     ToolFailed,
     UnfitTool,
 )
-from roofctl.core.process import Streamed
-from roofctl.profilers.gpu import Gpu
+from roofctl.core.gpu import Gpu
 from roofctl.profilers.lock import LOCK_NAME, lock_path
 from roofctl.profilers.lock import owner as lock_owner
-from roofctl.profilers.log import LogFacts
-from roofctl.profilers.outcome import Job
-from roofctl.profilers.tools import Tool
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a finished run left behind. ``kernels``: launches with values; ``stopped``: ended from outside."""
-
-    tool: Tool
-    log: LogFacts
-    returncode: int
-    kernels: int
-    host: str
-    application: str
-    signal: int | None = None
-    stopped: bool = False
-    filters: tuple[str, ...] = ()
-    gpu: Gpu | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, job: Job, log: LogFacts, ran: Streamed, kernels: int) -> Facts:
-        """The facts of a job that ran."""
-        return cls(
-            tool=job.tool,
-            log=log,
-            returncode=ran.returncode,
-            kernels=kernels,
-            host=socket.gethostname(),
-            application=job.request.argv[0],
-            signal=ran.signal,
-            stopped=ran.stopped is not None,
-            filters=tuple(job.request.filters()),
-            gpu=job.gpu,
-            env=job.request.env,
-        )
+from roofctl.profilers.run import ProfilePlan, ProfilerRun
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A line of the log that decides. ``setup``: it stands even where the run was stopped from outside."""
+    """A pattern of log lines and its error. ``setup``: it counts even where the run was stopped from outside."""
 
     pattern: str
     error: Callable[..., RoofctlError]
@@ -215,35 +177,37 @@ NVPROF_FAILURES: Final[tuple[Failure, ...]] = (
 )
 
 
-def find_in(facts: Facts, table: tuple[Failure, ...]) -> RoofctlError | None:
+def find_in(plan: ProfilePlan, run: ProfilerRun, table: tuple[Failure, ...]) -> RoofctlError | None:
     """The error of the first entry that a line of the log matches, or None."""
     for failure in table:
-        if facts.stopped and not failure.setup:
+        if run.stopped and not failure.setup:
             continue
-        for line in facts.log.lines:
+        for line in run.log.lines:
             match = re.search(failure.pattern, line)
             if match:
-                return fill(failure, facts, line, match.groupdict())
+                return fill(failure, plan, run, line, match.groupdict())
     return None
 
 
-def fill(failure: Failure, facts: Facts, line: str, groups: Mapping[str, str | None]) -> RoofctlError:
+def fill(
+    failure: Failure, plan: ProfilePlan, run: ProfilerRun, line: str, groups: Mapping[str, str | None]
+) -> RoofctlError:
     """The error of an entry, its texts filled in."""
-    found = {name: text for name, text in groups.items() if text}
-    lock = Path(found.get("lock") or lock_path({**os.environ, **facts.env}))
+    matched = {name: text for name, text in groups.items() if text}
+    lock = Path(matched.get("lock") or lock_path({**os.environ, **plan.request.env}))
     owner = lock_owner(lock)
     values = {
-        "tool": facts.tool.name,
-        "version": facts.tool.version,
-        "host": facts.host,
-        "application": facts.application,
-        "kernels": facts.kernels,
-        "gpu": _describe(facts.gpu),
-        "driver": (facts.gpu and facts.gpu.driver) or "of unknown version",
+        "tool": plan.tool.name,
+        "version": plan.tool.version,
+        "host": plan.host,
+        "application": plan.request.argv[0],
+        "kernels": run.kernels,
+        "gpu": _describe(plan.gpu),
+        "driver": (plan.gpu and plan.gpu.driver) or "of unknown version",
         "line": bare(line),
         "lock": lock,
         "owner": f" (owner {owner})" if owner else "",
-        **found,
+        **matched,
     }
     return failure.error(failure.message.format(**values), hint=failure.hint.format(**values))
 

@@ -1,4 +1,4 @@
-"""The profiler's log while it grows: lines worth showing at once, and how far ncu has come."""
+"""The profiler's log while it grows: warnings to show at once, and the progress of ncu."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DONE: Final = re.compile(r"- (?P<passes>\d+) pass(?:es)?\b")
 _CONNECTED: Final = re.compile(r"==PROF== Connected to process (?P<pid>\d+) \((?P<program>.*)\)")
 _NOTABLE: Final = re.compile(r"==(?:WARNING|ERROR)==.*|=+(?:\d+=+)? ?(?:Warning|Error): .*")
 
-# What everybody who profiles sees; it means nothing that roofctl doesn't know.
+# Printed in ordinary runs; roofctl reports these cases itself.
 _EXPECTED: Final = re.compile(
     r"Running with unmodified GPU clocks|No kernels were profiled|returned an error code|"
     r"requires the --target-processes all option|Some kernel\(s\) will be replayed|No profile data collected"
@@ -24,7 +24,7 @@ _EXPECTED: Final = re.compile(
 
 
 class Tail:
-    """What a growing text file got since the last look. A file that does not exist yet is empty."""
+    """The text that a growing file got since the last call. A file that does not exist yet is empty."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -44,8 +44,8 @@ class Tail:
 
 
 @dataclass(frozen=True)
-class LogFacts:
-    """What a whole log says: all lines, processes that connected, launches profiled and the most passes per launch."""
+class ProfilerLog:
+    """A complete log: its lines, processes that connected, launches profiled and the most passes per launch."""
 
     lines: tuple[str, ...]
     processes: tuple[str, ...]
@@ -54,7 +54,7 @@ class LogFacts:
 
 
 class LogWatcher:
-    """Reads a log piece by piece. ``progress`` is where the run stands after the last piece."""
+    """Reads a log piece by piece. ``progress`` is the state of the run after the last piece."""
 
     def __init__(self, run: str = "") -> None:
         self.progress = Progress(run=run)
@@ -63,23 +63,23 @@ class LogWatcher:
         self._processes: list[str] = []
 
     def feed(self, text: str) -> Progress:
-        """Take the next piece; lines to show at once are in ``said`` of the answer."""
+        """Take the next piece; lines to show at once are in ``messages`` of the result."""
         *lines, self._rest = (self._rest + text).split("\n")
-        said: list[str] = []
+        messages: list[str] = []
         for line in lines:
             self._lines.append(line.rstrip("\r"))
             self._note(line)
             notable = _NOTABLE.search(line)
             if notable and not _EXPECTED.search(line):
-                said.append(notable.group(0))
+                messages.append(notable.group(0))
         self._at_work(self._rest)
-        self.progress = replace(self.progress, said=tuple(said))
+        self.progress = replace(self.progress, messages=tuple(messages))
         return self.progress
 
-    def facts(self) -> LogFacts:
+    def log(self) -> ProfilerLog:
         """All that was read, an unfinished last line included."""
         rest = [self._rest] if self._rest else []
-        return LogFacts((*self._lines, *rest), tuple(self._processes), self.progress.kernels, self.progress.passes)
+        return ProfilerLog((*self._lines, *rest), tuple(self._processes), self.progress.kernels, self.progress.passes)
 
     def _note(self, line: str) -> None:
         connected = _CONNECTED.search(line)

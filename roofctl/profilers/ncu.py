@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from roofctl.core import process
-from roofctl.core.errors import InputError, NothingProfiled, RoofctlError, ToolFailed
-from roofctl.profilers import tools, verdict
+from roofctl.core.errors import InputError, NoKernels, NothingProfiled, RoofctlError, ToolFailed
+from roofctl.cuda import tools
+from roofctl.cuda.tools import Tool
+from roofctl.profilers import verdict
 from roofctl.profilers.counters import Selected, select
-from roofctl.profilers.exported import PASSES_COLUMN, Exported, inspect
-from roofctl.profilers.failures import Facts, bare
-from roofctl.profilers.log import LogFacts, LogWatcher, Tail
-from roofctl.profilers.outcome import Job, Outcome
+from roofctl.profilers.failures import bare
+from roofctl.profilers.log import LogWatcher, ProfilerLog, Tail
+from roofctl.profilers.options import check_minimum, droppable, offers, require
 from roofctl.profilers.request import CacheControl, ClockControl, Command, ProfileRequest, Watch
-from roofctl.profilers.tools import Tool, droppable, offers, require
+from roofctl.profilers.run import ProfilePlan, ProfilerRun
 
 CLOCK_CONTROL: Final[ClockControl] = "none"
 CACHE_CONTROL: Final[CacheControl] = "all"
@@ -26,7 +30,9 @@ REPORT: Final = "report.ncu-rep"
 CSV: Final = "capture.csv"
 LOG: Final = "ncu.log"
 
-FACTS: Final = (
+PASSES_COLUMN: Final = "profiler__replayer_passes"
+
+DEVICE_COLUMNS: Final = (
     "device__attribute_display_name",
     "device__attribute_max_gpu_frequency_khz",
     "device__attribute_clock_rate",
@@ -35,24 +41,27 @@ FACTS: Final = (
     "launch__waves_per_multiprocessor",
     PASSES_COLUMN,
 )
-"""Columns that cost no pass and tell of the device and the run; exported beside the counters."""
+"""Columns on the device and the run that cost no pass; written beside the counters."""
 
 # Section files would be put into the home folder on the first run.
 _ENVIRONMENT: Final = {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1"}
 # The application keeps the user's locale; only the export must print numbers in one way.
 _EXPORT_ENVIRONMENT: Final = {"LC_ALL": "C"}
+_LONGEST_CELL: Final = 2**27
 
 
 def find() -> Tool:
-    """The ncu on PATH, with its version by asking it. Raises ToolNotFound, ToolFailed, or ToolError when too old."""
+    """The ncu on PATH, with its version and --help. Raises ToolNotFound, ToolFailed, or ToolError when too old."""
     path = tools.locate("ncu")
-    tool = Tool("ncu", path, tools.ask_version("ncu", path))
-    tools.check_minimum(tool)
-    return replace(tool, help=process.run([path, "--help"], timeout=tools.ANSWER_SECONDS).stdout)
+    with ThreadPoolExecutor(1) as pool:  # each start of ncu takes a tenth of a second or more
+        help_text = pool.submit(process.run, [path, "--help"], timeout=tools.ANSWER_SECONDS)
+        tool = Tool("ncu", path, tools.ask_version("ncu", path))
+        check_minimum(tool)
+        return replace(tool, help=help_text.result().stdout)
 
 
 def chips(path: str) -> tuple[str, ...]:
-    """Chips that the ncu at ``path`` can profile, by asking it; empty when it does not tell."""
+    """Chips that the ncu at ``path`` can profile, from its own list; empty when it prints none."""
     answer = process.run([path, "--list-chips"], timeout=tools.ANSWER_SECONDS)
     return chips_in(answer.stdout) if answer.returncode == 0 else ()
 
@@ -90,8 +99,11 @@ def check(request: ProfileRequest, tool: Tool) -> None:
 
 
 def build(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: Path) -> list[Command]:
-    """The command lines of one capture into ``folder``: the run, then the export of its report. Pure."""
-    return [_capture(request, tool, asked, folder), _export(tool, folder, (*asked, *FACTS))]
+    """The command lines of one capture into ``folder``: the run, then the export of its report. Pure.
+
+    ``run`` exports only where NVIDIA's report reader is absent.
+    """
+    return [_capture(request, tool, asked, folder), _export(tool, folder, (*asked, *DEVICE_COLUMNS))]
 
 
 def _capture(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: Path) -> Command:
@@ -145,7 +157,7 @@ def name_filter(kernel: str, exclude: str) -> str:
 
 
 def _nvtx_forms(name: str) -> list[str]:
-    """A plain name stands for a start/end range and for a push/pop range; ncu tells them apart by a slash."""
+    """A plain name stands for a start/end range and for a push/pop range; a slash marks the second form."""
     return [name] if re.search(r"[/\[\]]", name) else [name, f"{name}/"]
 
 
@@ -155,86 +167,115 @@ def _export(tool: Tool, folder: Path, columns: Sequence[str]) -> Command:
     return Command(tuple(words), _EXPORT_ENVIRONMENT, output=folder / CSV)
 
 
-def run(job: Job, watch: Watch | None = None) -> Outcome:
-    """Profile into the job's folder and export the report. What went wrong is in the outcome, not raised."""
-    request, asked = job.request, job.selected.counters
-    capture, _ = build(request, job.tool, asked, job.folder)
-    watcher, tail = LogWatcher(), Tail(job.folder / LOG)
+def run(plan: ProfilePlan, folder: Path, watch: Watch | None = None) -> ProfilerRun:
+    """Profile into ``folder`` and write the report's raw page. What went wrong is in the result, not raised."""
+    asked = plan.selected.counters
+    command = _capture(plan.request, plan.tool, asked, folder)
+    watcher, tail = LogWatcher(), Tail(folder / LOG)
 
     def look() -> None:
         progress = watcher.feed(tail.more())
         if watch:
             watch(progress)
 
-    ran = process.stream(capture.argv, cwd=request.cwd, env=capture.env, timeout=request.timeout, poll=look)
-    log = watcher.facts()
+    request = plan.request
+    ran = process.stream(command.argv, cwd=request.cwd, env=command.env, timeout=request.timeout, poll=look)
+    log = watcher.log()
     if ran.returncode and not ran.stopped and not log.lines:
-        log = _refusal(job, capture)
-    exported, commands, trouble = _export_report(job)
-    kernels = exported.rows if exported.counted(asked) else 0
-    error = verdict.explain(Facts.of(job, log, ran, kernels))
-    if not kernels and (error is None or isinstance(error, NothingProfiled)):
-        error = (_without_values(job) if exported.rows else trouble) or error
-    return Outcome(
-        commands=(capture, *commands),
-        stopped=ran.stopped,
+        log = _refusal(plan, command, folder)
+    exports, launches, counters, problem = _page(plan, folder)
+    kernels = launches if counters.intersection(asked) else 0
+    result = ProfilerRun(
+        commands=(command, *exports),
+        log=replace(log, passes=passes(folder / CSV) or log.passes),
         returncode=ran.returncode,
+        signal=ran.signal,
+        stopped=ran.stopped,
         seconds=ran.seconds,
         kernels=kernels,
-        passes=exported.passes or log.passes,
-        missing=(*exported.missing, *exported.empty) if kernels else (),
+        counters=counters,
         data=(CSV,) if kernels else (),
-        log=LOG if (job.folder / LOG).exists() else None,
-        error=error,
+        log_file=LOG if (folder / LOG).exists() else None,
     )
+    error = verdict.explain(plan, result)
+    if not kernels and (error is None or isinstance(error, NothingProfiled)):
+        error = (_without_values(plan) if launches else problem) or error
+    return replace(result, error=error)
 
 
-def _refusal(job: Job, capture: Command) -> LogFacts:
-    """Why ncu did not even start: it says that on its output, which went to the user's, not into its log.
+def _refusal(plan: ProfilePlan, command: Command, folder: Path) -> ProfilerLog:
+    """Why ncu did not even start: it prints that on its output, which went to the user's, not into its log.
 
     The same command line with a program that does nothing is refused for the same reason.
     """
-    options = capture.argv[: len(capture.argv) - len(job.request.argv)]
-    answer = process.run([*options, "true"], cwd=job.request.cwd, env=capture.env, timeout=tools.ANSWER_SECONDS)
-    said = answer.stdout + answer.stderr
-    (job.folder / LOG).write_text(said, encoding="utf-8")
+    options = command.argv[: len(command.argv) - len(plan.request.argv)]
+    answer = process.run([*options, "true"], cwd=plan.request.cwd, env=command.env, timeout=tools.ANSWER_SECONDS)
+    text = answer.stdout + answer.stderr
+    (folder / LOG).write_text(text, encoding="utf-8")
     watcher = LogWatcher()
-    watcher.feed(said)
-    return watcher.facts()
+    watcher.feed(text)
+    return watcher.log()
 
 
-def _export_report(job: Job) -> tuple[Exported, list[Command], RoofctlError | None]:
-    """Write the CSV of the report, if there is one. Returns what is in it, the commands, and what went wrong."""
-    asked = job.selected.counters
-    exported, said = Exported(missing=asked), ""
+def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozenset[str], RoofctlError | None]:
+    """Write the raw page of the report, if there is one: from the report itself, else by a second start of ncu.
+
+    Returns the commands run for it, its launches, its counters with values, and what went wrong.
+    """
+    from roofctl.profilers import results  # noqa: PLC0415 - loads pandas: not before the application runs
+
+    asked = plan.selected.counters
+    if not (folder / REPORT).exists():
+        return [], 0, frozenset(), None
+    # Where NVIDIA's reader fails, ncu may print the report, or the reason why it cannot.
+    with suppress(InputError):
+        if results.write_page(folder / REPORT, (*asked, *DEVICE_COLUMNS), folder / CSV):
+            return [], *results.counted(folder / CSV), None
+    launches, counters = 0, frozenset[str]()
+    problem: RoofctlError | None = None
     commands: list[Command] = []
-    if not (job.folder / REPORT).exists():
-        return exported, commands, None
-    # A version that cannot filter on import, or drops the facts, gives them all on the whole page.
-    for columns in ((*asked, *FACTS), ()):
-        command = _export(job.tool, job.folder, columns)
+    # A version that cannot filter on import, or leaves out the device's columns, prints them all on the full page.
+    for columns in ((*asked, *DEVICE_COLUMNS), ()):
+        command = _export(plan.tool, folder, columns)
         commands.append(command)
         answer = process.run(command.argv, env=command.env)
-        exported, said = inspect(answer.stdout, asked), answer.stdout + answer.stderr
-        if exported.rows:
-            (job.folder / CSV).write_text(answer.stdout, encoding="utf-8")
-        if exported.rows and FACTS[0] in exported.columns and len(exported.missing) < len(asked):
+        (folder / CSV).write_text(answer.stdout, encoding="utf-8")
+        try:
+            launches, counters = results.counted(folder / CSV)
+        except NoKernels:
+            problem = _unprintable(plan, answer.stdout + answer.stderr)
+        except RoofctlError as error:
+            problem = error
+        if DEVICE_COLUMNS[0] in counters and counters.intersection(asked):
             break
-    return exported, commands, None if exported.rows else _unprintable(job, said)
+    return commands, launches, counters, problem
 
 
-def _unprintable(job: Job, said: str) -> ToolFailed:
-    line = next((line for line in said.splitlines() if line.startswith("==ERROR==")), said.strip().partition("\n")[0])
+def passes(page: Path) -> int | None:
+    """The most passes that a launch on a raw page took; None where there is no page, or no such column on it."""
+    if not page.exists():
+        return None
+    csv.field_size_limit(_LONGEST_CELL)
+    with page.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        header = next(rows, [])
+        place = header.index(PASSES_COLUMN) if PASSES_COLUMN in header else len(header)
+        cells = [row[place] for row in rows if len(row) > place]
+    return max((int(cell) for cell in cells if cell.isdigit()), default=None)
+
+
+def _unprintable(plan: ProfilePlan, text: str) -> ToolFailed:
+    line = next((line for line in text.splitlines() if line.startswith("==ERROR==")), text.strip().partition("\n")[0])
     return ToolFailed(
-        f"{job.tool.path} could not print its own report: {bare(line)[:200] or 'it said nothing'}",
+        f"{plan.tool.path} could not print its own report: {bare(line)[:200] or 'no message'}",
         hint="the report may be cut off: profile again, with more time or fewer launches (--launch-count)",
     )
 
 
-def _without_values(job: Job) -> ToolFailed:
-    driver = job.gpu.driver if job.gpu and job.gpu.driver else "of unknown version"
+def _without_values(plan: ProfilePlan) -> ToolFailed:
+    driver = plan.gpu.driver if plan.gpu and plan.gpu.driver else "of unknown version"
     return ToolFailed(
-        f"kernels were profiled but no counter has a value (n/a or nan): ncu {job.tool.version} and the GPU driver "
+        f"kernels were profiled but no counter has a value (n/a or nan): ncu {plan.tool.version} and the GPU driver "
         f"{driver} may not fit each other",
         hint="use an ncu of the driver's own CUDA version or newer (nvidia-smi shows it)",
     )

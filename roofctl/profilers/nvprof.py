@@ -6,20 +6,20 @@ One run times, one counts metrics, one counts events: nvprof's times are only go
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from roofctl.core import process
-from roofctl.core.errors import InputError
-from roofctl.profilers import tools, verdict
+from roofctl.core.errors import InputError, NoKernels, NothingProfiled, RoofctlError
+from roofctl.cuda import tools
+from roofctl.cuda.tools import Tool
+from roofctl.profilers import verdict
 from roofctl.profilers.counters import Selected, select
-from roofctl.profilers.exported import inspect_nvprof
-from roofctl.profilers.failures import Facts
-from roofctl.profilers.log import LogFacts, LogWatcher, Tail
-from roofctl.profilers.outcome import Job, Outcome
+from roofctl.profilers.log import LogWatcher, ProfilerLog, Tail
+from roofctl.profilers.options import check_minimum
 from roofctl.profilers.request import CacheControl, ClockControl, Command, ProfileRequest, Progress, Watch
-from roofctl.profilers.tools import Tool
+from roofctl.profilers.run import ProfilePlan, ProfilerRun
 
 CLOCK_CONTROL: Final[ClockControl] = "none"
 CACHE_CONTROL: Final[CacheControl] = "none"
@@ -32,10 +32,10 @@ _TIMES: Final = frozenset({"GPU activities Avg"})
 
 
 def find() -> Tool:
-    """The nvprof on PATH, with its version by asking it. Raises ToolNotFound, ToolFailed, or ToolError when too old."""
+    """The nvprof on PATH, with its version. Raises ToolNotFound, ToolFailed, or ToolError when too old."""
     path = tools.locate("nvprof")
     tool = Tool("nvprof", path, tools.ask_version("nvprof", path))
-    tools.check_minimum(tool)
+    check_minimum(tool)
     return tool
 
 
@@ -103,67 +103,70 @@ def _command(request: ProfileRequest, tool: Tool, folder: Path, name: str, words
     return Command((*fixed, *words, *request.argv), dict(request.env), cwd=request.cwd)
 
 
-@dataclass(frozen=True)
-class _Run:
-    """One of the three runs. ``data`` are its files that hold kernels."""
-
-    name: str
-    command: Command
-    ran: process.Streamed
-    log: LogFacts
-    data: tuple[str, ...]
-    launches: int
-    counters: frozenset[str]
-
-
-def run(job: Job, watch: Watch | None = None) -> Outcome:
-    """Profile into the job's folder, counting only where timing met kernels. What went wrong is in the outcome."""
-    runs: list[_Run] = []
-    error = None
-    for name, command in _runs(job.request, job.tool, job.selected.counters, job.folder):
-        done = _one(job, name, command, watch)
-        runs.append(done)
-        error = error or verdict.explain(Facts.of(job, done.log, done.ran, done.launches))
-        if done.ran.stopped or not done.launches:
+def run(plan: ProfilePlan, folder: Path, watch: Watch | None = None) -> ProfilerRun:
+    """Profile into ``folder``, counting only where timing met kernels. What went wrong is in the result."""
+    runs: list[ProfilerRun] = []
+    for name, command in _runs(plan.request, plan.tool, plan.selected.counters, folder):
+        runs.append(_one(plan, folder, name, command, watch))
+        if runs[-1].stopped or not runs[-1].kernels:
             break
-    had = frozenset[str]().union(*(each.counters for each in runs))
-    kernels = max((each.launches for each in runs[1:]), default=0)
-    return Outcome(
-        commands=tuple(each.command for each in runs),
-        stopped=runs[-1].ran.stopped,
-        returncode=next((each.ran.returncode for each in runs if each.ran.returncode), 0),
-        seconds=sum(each.ran.seconds for each in runs),
+    kernels = max((each.kernels for each in runs[1:]), default=0)
+    return replace(
+        runs[-1],
+        commands=tuple(command for each in runs for command in each.commands),
+        returncode=next((each.returncode for each in runs if each.returncode), 0),
+        seconds=sum(each.seconds for each in runs),
         kernels=kernels,
-        passes=None,
-        missing=tuple(name for name in job.selected.counters if name not in had) if kernels else (),
+        counters=frozenset[str]().union(*(each.counters for each in runs)),
         data=tuple(name for each in runs for name in each.data) if kernels else (),
-        log=next((path.name for path in sorted(job.folder.glob(f"{runs[-1].name}-*.csv"))), None),
-        error=error,
+        error=next((each.error for each in runs if each.error), None),
     )
 
 
-def _one(job: Job, name: str, command: Command, watch: Watch | None) -> _Run:
-    seen: dict[str, tuple[LogWatcher, Tail]] = {}
+def _one(plan: ProfilePlan, folder: Path, name: str, command: Command, watch: Watch | None) -> ProfilerRun:
+    """One of the three runs; ``data`` are its files that hold kernels."""
+    watchers: dict[Path, tuple[LogWatcher, Tail]] = {}
     if watch:
         watch(Progress(run=name))
 
     def look() -> None:
-        for path in sorted(job.folder.glob(f"{name}-*.csv")):
-            watcher, tail = seen.setdefault(path.name, (LogWatcher(name), Tail(path)))
+        for path in sorted(folder.glob(f"{name}-*.csv")):
+            watcher, tail = watchers.setdefault(path, (LogWatcher(name), Tail(path)))
             progress = watcher.feed(tail.more())
             if watch:
                 watch(progress)
 
-    request = job.request
+    request = plan.request
     ran = process.stream(command.argv, cwd=request.cwd, env=command.env, timeout=request.timeout, poll=look)
-    texts = {file: watcher.facts().lines for file, (watcher, _) in seen.items()}
-    tables = {file: inspect_nvprof(lines) for file, lines in texts.items()}
-    return _Run(
-        name=name,
-        command=command,
-        ran=ran,
-        log=LogFacts(tuple(line for lines in texts.values() for line in lines if line.startswith("==")), (), 0, None),
-        data=tuple(file for file, table in tables.items() if table.launches),
-        launches=sum(table.launches for table in tables.values()),
-        counters=frozenset[str]().union(*(table.counters for table in tables.values())),
+    messages = [line for watcher, _ in watchers.values() for line in watcher.log().lines if line.startswith("==")]
+    counted, problem = _counted(sorted(watchers))
+    result = ProfilerRun(
+        commands=(command,),
+        log=ProfilerLog(tuple(messages), (), 0, None),
+        returncode=ran.returncode,
+        signal=ran.signal,
+        stopped=ran.stopped,
+        seconds=ran.seconds,
+        kernels=sum(launches for launches, _ in counted.values()),
+        counters=frozenset[str]().union(*(names for _, names in counted.values())),
+        data=tuple(path.name for path in counted),
+        log_file=next((path.name for path in sorted(watchers)), None),
     )
+    error = verdict.explain(plan, result)
+    return replace(result, error=problem if problem and isinstance(error, NothingProfiled) else error)
+
+
+def _counted(paths: Sequence[Path]) -> tuple[dict[Path, tuple[int, frozenset[str]]], RoofctlError | None]:
+    """Launches and counters of the files that hold kernels, and the error of one that cannot be read."""
+    from roofctl.profilers.results import counted  # noqa: PLC0415 - loads pandas: not before the application runs
+
+    files: dict[Path, tuple[int, frozenset[str]]] = {}
+    problem: RoofctlError | None = None
+    for path in paths:
+        try:
+            files[path] = counted(path)
+        except NoKernels:
+            continue
+        except RoofctlError as error:
+            problem = error
+    return files, problem

@@ -1,4 +1,4 @@
-"""What a user asks for, and the values that pass between the modules of this room."""
+"""The request for a profiler run, its command lines, and its progress."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from roofctl.captures import manifest as captures
+from roofctl.captures.manifest import ROOT
 
 ProfilerChoice = Literal["auto", "ncu", "nvprof"]
 Replay = Literal["kernel", "application", "range", "app-range"]
 ClockControl = Literal["none", "base", "boost"]
 CacheControl = Literal["all", "none"]
 
-DEFAULT_ROOT: Final = captures.ROOT
+DEFAULT_ROOT: Final = ROOT
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands: launches done, the one at work and its percentage, passes per launch, and new lines to show.
+    """State of a run: launches done, the kernel at work and its percentage, passes per launch, new messages to show.
 
     ``run`` names the run where a profiler needs several.
     """
@@ -93,7 +93,7 @@ class Progress:
     kernel: str = ""
     percent: int | None = None
     passes: int | None = None
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
 
 Watch = Callable[[Progress], None]

@@ -1,4 +1,4 @@
-"""What a finished run amounts to: good, or which error. The log decides, then exit code and counts."""
+"""The error of a finished run, if any, by its log first, then exit code and launches."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Final
 from roofctl.core import profiler_text as messages
 from roofctl.core.errors import ApplicationFailed, DeviceError, NothingProfiled, RoofctlError, ToolFailed
 from roofctl.core.process import signal_name
-from roofctl.profilers.failures import FAILURES, LOCK, NVPROF_FAILURES, Facts, bare, fill, find_in
+from roofctl.profilers.failures import FAILURES, LOCK, NVPROF_FAILURES, bare, fill, find_in
 from roofctl.profilers.lock import lock_path
+from roofctl.profilers.run import ProfilePlan, ProfilerRun
 
 _LOCK_EXIT: Final = 9
 _NVPROF_INTERNAL_EXIT: Final = 4
@@ -21,56 +22,51 @@ _SHOWN: Final = 3
 _FATAL: Final = frozenset({signal.SIGABRT, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM})
 
 
-def explain(facts: Facts) -> RoofctlError | None:
-    """The error that a run's log, exit code and counts amount to; None for a good run.
+def explain(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
+    """The error that a run's log, exit code and launches mean; None for a good run.
 
-    A run that was stopped from outside is only judged by what was wrong with it from the start.
+    Of a run that was stopped from outside only errors of its setup count.
     """
-    nvprof = facts.tool.name == "nvprof"
-    named = find_in(facts, FAILURES)
-    if named:
-        return named
-    failed = None if facts.stopped else _application(facts)
-    if failed:
-        return failed
-    if facts.kernels == 0 and nvprof:
-        named = find_in(facts, NVPROF_FAILURES) or _nvprof_silent(facts)
-        if named:
-            return named
-    if facts.stopped:
-        return None
-    return _said_error(facts) or _crashed(facts) or (nothing_profiled(facts) if facts.kernels == 0 else None)
+    nvprof = plan.tool.name == "nvprof"
+    error = find_in(plan, run, FAILURES) or (None if run.stopped else _application(plan, run))
+    if error is None and run.kernels == 0 and nvprof:
+        error = find_in(plan, run, NVPROF_FAILURES) or _nvprof_silent(plan, run)
+    if error or run.stopped:
+        return error
+    return (
+        _unknown_error(plan, run) or _crashed(plan, run) or (nothing_profiled(plan, run) if run.kernels == 0 else None)
+    )
 
 
-def _application(facts: Facts) -> RoofctlError | None:
-    for line in facts.log.lines:
+def _application(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
+    for line in run.log.lines:
         match = re.search(messages.APPLICATION_FAILED, line) or re.search(
             r"Application returned non-zero code (?P<code>\d+)", line
         )
         if match:
-            return _application_failed(facts, int(match["code"]))
+            return _application_failed(plan, run, int(match["code"]))
         match = re.search(r"Application received signal (?P<signal>\d+)", line)
         if match:
-            return _application_killed(facts, int(match["signal"]))
+            return _application_killed(plan, run, int(match["signal"]))
     return None
 
 
-def _application_failed(facts: Facts, code: int) -> ApplicationFailed:
+def _application_failed(plan: ProfilePlan, run: ProfilerRun, code: int) -> ApplicationFailed:
     either = ""
-    if facts.tool.name == "ncu" and code in _FATAL:
+    if plan.tool.name == "ncu" and code in _FATAL:
         either = f", which is also how ncu reports {signal_name(code)}"
     return ApplicationFailed(
-        f"the application {facts.application} failed with code {code}{either}; {_so_far(facts)}",
+        f"the application {plan.request.argv[0]} failed with code {code}{either}; {_so_far(run)}",
         code=code,
-        hint=_application_hint(facts),
+        hint=_application_hint(run),
     )
 
 
-def _application_killed(facts: Facts, number: int) -> ApplicationFailed:
+def _application_killed(plan: ProfilePlan, run: ProfilerRun, number: int) -> ApplicationFailed:
     return ApplicationFailed(
-        f"the application {facts.application} was ended by {signal_name(number)}; {_so_far(facts)}",
+        f"the application {plan.request.argv[0]} was ended by {signal_name(number)}; {_so_far(run)}",
         code=128 + number,
-        hint=_application_hint(facts),
+        hint=_application_hint(run),
     )
 
 
@@ -79,51 +75,51 @@ def launches(count: int) -> str:
     return "1 launch was" if count == 1 else f"{count} launches were"
 
 
-def _so_far(facts: Facts) -> str:
-    return f"{launches(facts.kernels)} profiled" if facts.kernels else "no kernel was profiled"
+def _so_far(run: ProfilerRun) -> str:
+    return f"{launches(run.kernels)} profiled" if run.kernels else "no kernel was profiled"
 
 
-def _application_hint(facts: Facts) -> str:
-    if facts.kernels:
+def _application_hint(run: ProfilerRun) -> str:
+    if run.kernels:
         return "what was profiled is kept; --keep-going makes this exit 0"
     return "run the application without the profiler first; its own messages are above"
 
 
-def _nvprof_silent(facts: Facts) -> RoofctlError | None:
-    """The error of nvprof, which writes no log when it gives up before the application starts; its exit code tells."""
-    if facts.returncode != _NVPROF_INTERNAL_EXIT:
+def _nvprof_silent(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
+    """The error of an nvprof that gave up before the application started: it writes no log then, only an exit code."""
+    if run.returncode != _NVPROF_INTERNAL_EXIT:
         return None
     return DeviceError(
-        f"nvprof gave up before it started the application: it found no GPU on {facts.host} that it can count on",
+        f"nvprof gave up before it started the application: it found no GPU on {plan.host} that it can count on",
         hint="check nvidia-smi, and that the GPU's compute capability is below 7.5; else use --profiler ncu",
     )
 
 
-def _said_error(facts: Facts) -> RoofctlError | None:
+def _unknown_error(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
     """An error line that no pattern knows still is an error."""
-    said = [line for line in facts.log.lines if line.startswith("==ERROR==") or re.match(r"=+(?:\d+=+)? Error: ", line)]
-    if not said:
+    lines = [line for line in run.log.lines if line.startswith("==ERROR==") or re.match(r"=+(?:\d+=+)? Error: ", line)]
+    if not lines:
         return None
     return ToolFailed(
-        f"{facts.tool.name} reported an error: {'; '.join(bare(line) for line in said[:_SHOWN])}",
+        f"{plan.tool.name} reported an error: {'; '.join(bare(line) for line in lines[:_SHOWN])}",
         hint="the log has more; try the command that `roofctl profile --dry-run` prints by hand",
     )
 
 
-def _crashed(facts: Facts) -> RoofctlError | None:
-    name = facts.tool.name
-    if facts.signal:
+def _crashed(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
+    name = plan.tool.name
+    if run.signal:
         return ToolFailed(
-            f"{name} was ended by {signal_name(facts.signal)}; {_so_far(facts)}", hint="try again, or another version"
+            f"{name} was ended by {signal_name(run.signal)}; {_so_far(run)}", hint="try again, or another version"
         )
-    lock = lock_path({**os.environ, **facts.env})
-    if name == "ncu" and facts.returncode == _LOCK_EXIT and facts.kernels == 0 and _foreign(lock):
-        return fill(LOCK, facts, "", {})
-    if facts.returncode != 0:
-        said = next((line.strip() for line in facts.log.lines if line.strip() and not line.startswith("=")), "")
-        words = f"and said: {said}" if said else "without saying why"
+    lock = lock_path({**os.environ, **plan.request.env})
+    if name == "ncu" and run.returncode == _LOCK_EXIT and run.kernels == 0 and _foreign(lock):
+        return fill(LOCK, plan, run, "", {})
+    if run.returncode != 0:
+        printed = next((line.strip() for line in run.log.lines if line.strip() and not line.startswith("=")), "")
+        words = f"and printed: {printed}" if printed else "without a message"
         return ToolFailed(
-            f"{name} exited {facts.returncode} {words}; {_so_far(facts)}",
+            f"{name} exited {run.returncode} {words}; {_so_far(run)}",
             hint="its own messages, if any, stand above; `roofctl profile --dry-run` prints the command to try by hand",
         )
     return None
@@ -136,17 +132,17 @@ def _foreign(path: Path) -> bool:
         return False
 
 
-def nothing_profiled(facts: Facts) -> NothingProfiled:
+def nothing_profiled(plan: ProfilePlan, run: ProfilerRun) -> NothingProfiled:
     """The error for a run that went through without a kernel: which of the causes, by the log."""
-    connected = facts.log.processes
-    if facts.filters and (connected or facts.tool.name == "nvprof"):
+    connected, filters, application = run.log.processes, plan.request.filters(), plan.request.argv[0]
+    if filters and (connected or plan.tool.name == "nvprof"):
         return NothingProfiled(
-            f"no kernel was profiled: none that ran passed {' and '.join(facts.filters)}",
+            f"no kernel was profiled: none that ran passed {' and '.join(filters)}",
             hint="try without the filter to see the kernels' names; --kernel is matched against base names",
         )
-    if any("terminated before first instrumented API call" in line for line in facts.log.lines):
+    if any("terminated before first instrumented API call" in line for line in run.log.lines):
         return NothingProfiled(
-            f"no kernel was profiled: {facts.application} ended before it called CUDA",
+            f"no kernel was profiled: {application} ended before it called CUDA",
             hint="check that it reaches its GPU work with these arguments",
         )
     if connected:
@@ -159,7 +155,7 @@ def nothing_profiled(facts: Facts) -> NothingProfiled:
             "(cudaProfilerStop)",
         )
     return NothingProfiled(
-        f"no kernel was profiled: neither {facts.application} nor a process it started called CUDA",
+        f"no kernel was profiled: neither {application} nor a process it started called CUDA",
         hint="check that it uses the GPU (nvidia-smi), and that the work isn't done by a process that was already "
         "running or on another machine (server, container, ssh, MPI): profile there",
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from roofctl.core import profiler_text as messages
-from roofctl.core.errors import CounterAccessError, InputError, RoofctlError
+from roofctl.core.errors import CounterAccessError, InputError, NoKernels, RoofctlError
 from roofctl.readers.find_tables import Scan
 
 _RECAPTURE: Final = (
@@ -105,9 +105,9 @@ def no_table(source: str, found: Scan) -> RoofctlError:
         for line in lines:
             match = re.search(pattern, line)
             if match:
-                return InputError(f"{source} {message.format(**match.groupdict())}", hint=hint)
+                return NoKernels(f"{source} {message.format(**match.groupdict())}", hint=hint)
     first = next((line.strip() for line in lines), "")
-    return InputError(
+    return NoKernels(
         f"{source} holds no table of ncu or nvprof; it begins with {first[:60]!r}",
         hint=f'expected a header such as "ID","Process ID",… or "Device","Kernel",…; {_RECAPTURE}',
     )

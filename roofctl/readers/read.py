@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from roofctl.core.errors import InputError
+from roofctl.core.errors import NoKernels
 from roofctl.core.kernel_names import some
 from roofctl.core.notes import Note
 from roofctl.launches.table import Part
@@ -19,7 +19,7 @@ from roofctl.readers.columnar import Page, read
 from roofctl.readers.convert import Converter, Launch, to_parts
 from roofctl.readers.details import DetailsPage
 from roofctl.readers.find_tables import Scan, Table, scan
-from roofctl.readers.ncurep import packed
+from roofctl.readers.ncurep import export, packed
 from roofctl.readers.ncurep import read as ncurep
 from roofctl.readers.numbers import Evidence, Mark, decide, gather
 from roofctl.readers.pages import RawPage
@@ -37,7 +37,7 @@ def read_file(path: Path, *, mark: Mark | None = None) -> list[Part]:
     if packed.is_report(path):
         return packed.read_report(path, read_file)
     if ncurep.is_meant(path):
-        return ncurep.read_report(path) or ncurep.plain(read_text(ncurep.exported_lines(path), str(path)))
+        return ncurep.read_report(path) or export.plain(read_text(export.printed_lines(path), str(path)))
     if databases.is_database(path):
         raise databases.refusal(path)
     check_text(path)
@@ -230,12 +230,12 @@ def _nothing_read(source: str, found: Scan, notes: Sequence[Note]) -> Exception:
     rows = sum(len(table.rows) + len(table.malformed) for table in found.tables)
     if not rows:
         kinds = ", ".join(sorted({table.kind.replace("_", " ") for table in found.tables}))
-        return InputError(
+        return NoKernels(
             f"{source} has the header of a table ({kinds}) but no row under it: no kernel was profiled",
             hint="check the kernel filter, and that the profiler run finished",
         )
     said = "; ".join(note.text.partition(": ")[2] for note in notes)
-    return InputError(
+    return NoKernels(
         f"{source}: all {rows} rows were passed over, none is a kernel ({said})",
         hint="capture kernels: ncu --csv --page raw …, or nvprof --csv --print-gpu-summary",
     )

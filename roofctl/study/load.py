@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from roofctl.captures import find as search
-from roofctl.captures import manifest as captures
-from roofctl.captures.manifest import GpuFacts, Manifest
+from roofctl.captures import read as captures
+from roofctl.captures.manifest import ROOT, Manifest, is_capture
 from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.gpu import Gpu
 from roofctl.core.kernel_names import matches
 from roofctl.core.notes import Note
 from roofctl.core.parallel import each, processors
@@ -92,7 +93,7 @@ def locate(inputs: Sequence[Path], cwd: Path | None = None) -> list[Source]:
 
 def _searched(path: Path, here: Path) -> list[Source]:
     """Sources in a folder that is no capture, or those that a pattern matches; empty for any other path."""
-    if captures.is_capture(here / path) or _is_capture_name(path, here):
+    if is_capture(here / path) or _is_capture_name(path, here):
         return []
     errors: list[OSError] = []
     if (here / path).is_dir():
@@ -109,7 +110,7 @@ def _searched(path: Path, here: Path) -> list[Source]:
 
 
 def _expanded(match: Path, here: Path, errors: list[OSError]) -> list[Path]:
-    folder = (here / match).is_dir() and not captures.is_capture(here / match)
+    folder = (here / match).is_dir() and not is_capture(here / match)
     return search.inside(here / match, errors.append) if folder else [here / match]
 
 
@@ -147,7 +148,7 @@ def _locate(path: Path, here: Path) -> Source:
 
 
 def _is_capture_name(path: Path, here: Path) -> bool:
-    return captures.is_capture(here / captures.ROOT / path)
+    return is_capture(here / ROOT / path)
 
 
 def _capture(folder: Path) -> Source:
@@ -230,17 +231,17 @@ def read_one(source: Source, mark: Mark | None) -> list[Part]:
     return [replace(parts[0], notes=(*_notes(source.label, manifest), *parts[0].notes)), *parts[1:]]
 
 
-def _gpu(parts: Sequence[Part], manifest: Manifest) -> GpuFacts | None:
+def _gpu(parts: Sequence[Part], manifest: Manifest) -> Gpu | None:
     """The GPU of the manifest, or the one that a file names: nvidia-smi may number GPUs otherwise than CUDA does."""
     rows = [part.frame.dropna(subset=["device"]) for part in parts]
     named = next((frame.iloc[0] for frame in rows if len(frame)), None)
     if named is None or (manifest.gpu and manifest.gpu.name == named["device"]):
         return manifest.gpu
     capability = named["compute_capability"]
-    return GpuFacts(named["device"], capability if isinstance(capability, str) else None)
+    return Gpu(named["device"], capability if isinstance(capability, str) else None)
 
 
-def _completed(part: Part, label: str, manifest: Manifest, gpu: GpuFacts | None) -> Part:
+def _completed(part: Part, label: str, manifest: Manifest, gpu: Gpu | None) -> Part:
     """A part under its capture's name, with the capture's GPU where the file is silent."""
     frame = part.frame
     if manifest.filter_when_read:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from roofctl.captures.manifest import GpuFacts
 from roofctl.core.errors import InputError
+from roofctl.core.gpu import Gpu
 from roofctl.core.kernel_names import base_name
 from roofctl.core.notes import Note
 from roofctl.gpus import match_device
@@ -71,7 +71,7 @@ def compare(
     *,
     paths: Mapping[str, ExecutedPath] | None = None,
     flushed: bool | None = None,
-    gpu: GpuFacts | None = None,
+    gpu: Gpu | None = None,
 ) -> Verdict:
     """Judge the known kernels in the parts of one capture.
 

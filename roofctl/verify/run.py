@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from roofctl.captures import manifest as captures
+from roofctl.captures import read as captures
+from roofctl.captures.manifest import ROOT, Capture
 from roofctl.core.errors import ApplicationFailed, InputError, VerificationError
 from roofctl.launches.table import Part
 from roofctl.profilers import capture as profiling
@@ -78,17 +79,17 @@ def verify_here(request: VerifyRequest, say: Say) -> tuple[Verdict, Path | None]
     return verdict, None
 
 
-def _profile(request: VerifyRequest, program: Path, work: Path, say: Say) -> captures.Capture:
+def _profile(request: VerifyRequest, program: Path, work: Path, say: Say) -> Capture:
     profile_request = ProfileRequest(
         argv=(str(program),),
         sets=request.sets or ("all",),
         profiler=request.profiler,
         name=NAME,
-        output=None if request.keep else work / captures.ROOT,
+        output=None if request.keep else work / ROOT,
     )
 
     def watch(progress: Progress) -> None:
-        for line in progress.said:
+        for line in progress.messages:
             say(line)
 
     try:

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from roofctl.captures import manifest as captures
-from roofctl.captures.manifest import GpuFacts, Manifest
+from roofctl.captures import read as captures
+from roofctl.captures.draft import create
+from roofctl.captures.manifest import Manifest
 from roofctl.core.errors import InputError
+from roofctl.core.gpu import Gpu
 
 
 def manifest(**changes) -> Manifest:
@@ -30,21 +32,21 @@ def manifest(**changes) -> Manifest:
         ended="2026-01-01T10:00:05+00:00",
         data=("capture.csv",),
         commands=("ncu ./app",),
-        gpu=GpuFacts("NVIDIA H200", "9.0", "580.159", 1.98e9, 3.45e8, 3.2e9),
+        gpu=Gpu("NVIDIA H200", "9.0", "580.159", max_sm_clock_hz=1.98e9, sm_clock_hz=3.45e8, memory_clock_hz=3.2e9),
         left_out={"hbm_transactions": "this chip has no DRAM counters"},
     )
     return replace(base, **changes)
 
 
 def make(root: Path, name: str, **changes) -> Path:
-    draft = captures.create(root, name)
+    draft = create(root, name)
     (draft.folder / "capture.csv").write_text("x\n")
     return draft.finish(manifest(**changes)).folder
 
 
 def test_it_is_written_aside_and_appears_whole(tmp_path):
     root = tmp_path / "deep" / "captures"
-    draft = captures.create(root, "run")
+    draft = create(root, "run")
     assert draft.folder.parent == root
     assert draft.folder.name.startswith(".run-")
     with pytest.raises(InputError, match="there is no capture"):
@@ -82,26 +84,26 @@ def test_a_file_of_that_name_is_left_alone(tmp_path):
 @pytest.mark.parametrize("name", ["", ".hidden", "a/b", "a\0b"])
 def test_names_that_name_no_folder(tmp_path, name):
     with pytest.raises(InputError, match="cannot name a capture"):
-        captures.create(tmp_path, name)
+        create(tmp_path, name)
 
 
 def test_a_root_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="no capture can be written"):
-        captures.create(tmp_path / "file" / "x", "run")
+        create(tmp_path / "file" / "x", "run")
 
 
 def test_discard_leaves_the_log_beside(tmp_path):
     root = tmp_path / "captures"
     for expected in ("run.log", "run-2.log"):
-        draft = captures.create(root, "run")
+        draft = create(root, "run")
         (draft.folder / "ncu.log").write_text("==ERROR== no\n")
         assert draft.discard({"ncu.log": ".log", "nosuch": ".x"}) == [root / expected]
     assert sorted(path.name for path in root.iterdir()) == ["run-2.log", "run.log"]
 
 
 def test_discard_without_a_log_leaves_nothing(tmp_path):
-    draft = captures.create(tmp_path / "captures", "run")
+    draft = create(tmp_path / "captures", "run")
     assert draft.discard({"ncu.log": ".log"}) == []
     assert not (tmp_path / "captures").exists()
 
@@ -124,7 +126,7 @@ def test_the_newest_is_told_across_time_zones(tmp_path):
 
 
 def test_a_capture_that_cannot_be_finished_takes_no_name(tmp_path, monkeypatch):
-    draft = captures.create(tmp_path, "run")
+    draft = create(tmp_path, "run")
     (draft.folder / "report").write_text("x")
 
     def full(*_args, **_kwargs):
@@ -184,9 +186,12 @@ def test_data_files(tmp_path):
         (lambda d: json.dumps({**d, "schema": "1"}), "no schema number"),
         (lambda d: json.dumps({**d, "schema": 2}), "schema 2, roofctl here knows 1"),
         (lambda d: json.dumps({k: v for k, v in d.items() if k not in ("argv", "host")}), "lacks argv, host"),
-        (lambda d: json.dumps({**d, "argv": "./app"}), "argv is not a list of texts"),
-        (lambda d: json.dumps({**d, "kernels": "two"}), "kernels is not int"),
-        (lambda d: json.dumps({**d, "gpu": "H200"}), "gpu is not"),
+        (lambda d: json.dumps({**d, "argv": "./app"}), "has argv: './app', expected a valid array"),
+        (lambda d: json.dumps({**d, "kernels": "two"}), "has kernels: 'two', expected a valid integer"),
+        (lambda d: json.dumps({**d, "data": ["capture.csv", 1]}), "has data.1: 1, expected a valid string"),
+        (lambda d: json.dumps({**d, "missing": {"x": None}}), "has missing.x: None, expected a valid string"),
+        (lambda d: json.dumps({**d, "gpu": {"name": "H200", "sm_clock_hz": "fast"}}), "has gpu.sm_clock_hz: 'fast'"),
+        (lambda d: json.dumps({**d, "gpu": "H200"}), "has gpu: 'H200', expected an object"),
     ],
 )
 def test_a_damaged_manifest_says_what_is_wrong(tmp_path, edit, message):
@@ -206,6 +211,12 @@ def test_keys_of_a_later_release_are_passed_over(tmp_path):
     document["gpu"]["later"] = 1
     path.write_text(json.dumps(document))
     assert captures.read_manifest(folder) == manifest()
+
+
+def test_of_the_gpu_only_what_is_known_is_written(tmp_path):
+    folder = make(tmp_path, "run", gpu=Gpu("Orin", sm_clock_hz=0.0))
+    assert json.loads((folder / "capture.json").read_text())["gpu"] == {"name": "Orin", "sm_clock_hz": 0.0}
+    assert captures.read_manifest(folder).gpu == Gpu("Orin", sm_clock_hz=0.0)
 
 
 def test_a_folder_without_a_manifest(tmp_path):

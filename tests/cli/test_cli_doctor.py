@@ -17,35 +17,36 @@ from click.testing import CliRunner, Result
 import roofctl.doctor
 from roofctl.cli.doctor import doctor, line
 from roofctl.core.errors import CounterAccessError, DeviceError, RoofctlError, ToolError
-from roofctl.doctor.facts import CudaDevice, CudaDriver, Devices, Facts, Gpu, Permission, Program
+from roofctl.core.gpu import Gpu
+from roofctl.doctor.machine import CudaDevice, CudaDriver, Devices, MachineState, Permission, Program
 from roofctl.doctor.outcome import Check
 
-HEALTHY = Facts(
+HEALTHY = MachineState(
     "node7",
-    Devices((Gpu(0, "NVIDIA H200", "GPU-1", "9.0", 132),), "nvidia-smi", "580.159.04"),
+    Devices((Gpu("NVIDIA H200", "9.0", index=0, uuid="GPU-1", sm_count=132),), "nvidia-smi", "580.159.04"),
     CudaDriver("13.0", (CudaDevice("NVIDIA H200", "GPU-1", "9.0", 132),)),
     ncu=Program("ncu", "/opt/ncu", "2025.3.1"),
     permission=Permission(admin_only=False),
 )
 DENIED = replace(HEALTHY, permission=Permission(admin_only=True, admin_capability=False))
-CASES: list[tuple[Facts, int, type[RoofctlError] | None]] = [
+CASES: list[tuple[MachineState, int, type[RoofctlError] | None]] = [
     (HEALTHY, 0, None),
     (replace(HEALTHY, ncu=Program("ncu", problem="not on PATH")), 3, ToolError),
     (DENIED, 4, CounterAccessError),
     (replace(DENIED, ncu=Program("ncu", problem="not on PATH")), 4, CounterAccessError),
     (replace(HEALTHY, cuda=CudaDriver(problem="cuInit answers CUDA_ERROR_STUB_LIBRARY (34)")), 5, DeviceError),
-    (Facts("laptop"), 5, DeviceError),
+    (MachineState("laptop"), 5, DeviceError),
 ]
 
 
-def run(monkeypatch: pytest.MonkeyPatch, facts: Facts, *arguments: str) -> Result:
+def run(monkeypatch: pytest.MonkeyPatch, facts: MachineState, *arguments: str) -> Result:
     monkeypatch.setattr(roofctl.doctor, "look", lambda host: facts)
     return CliRunner().invoke(doctor, list(arguments))
 
 
 @pytest.mark.parametrize(("facts", "code", "family"), CASES)
 def test_exit_codes_by_the_lowest_cause(
-    monkeypatch: pytest.MonkeyPatch, facts: Facts, code: int, family: type[RoofctlError] | None
+    monkeypatch: pytest.MonkeyPatch, facts: MachineState, code: int, family: type[RoofctlError] | None
 ) -> None:
     result = run(monkeypatch, facts)
 
@@ -60,7 +61,7 @@ def test_exit_codes_by_the_lowest_cause(
 
 @pytest.mark.parametrize(("facts", "code", "family"), CASES)
 def test_json_has_the_exit_code_and_one_shape(
-    monkeypatch: pytest.MonkeyPatch, facts: Facts, code: int, family: type[RoofctlError] | None
+    monkeypatch: pytest.MonkeyPatch, facts: MachineState, code: int, family: type[RoofctlError] | None
 ) -> None:
     written: dict[str, Any] = json.loads(run(monkeypatch, facts, "--json").stdout)
 

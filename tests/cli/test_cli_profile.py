@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from roofctl.captures.manifest import data_files, latest, read_manifest
+from roofctl.captures.read import data_files, latest, read_manifest
 from roofctl.cli.main import cli, main
 from roofctl.cli.profile import describe, profile
 from roofctl.profilers import Progress
@@ -104,6 +104,47 @@ def test_the_manifest_tells_it_all(here, monkeypatch):
     assert run.endswith("./app 'a b'")
     assert f"-o {here}/roofctl-captures/before-rank3/report ./app" in run
     assert export.startswith("LC_ALL=C ")
+
+
+def test_a_report_is_read_without_starting_ncu_again(here, capfd, monkeypatch):
+    pytest.importorskip("ncu_report")
+    real = Path(__file__).parent.parent / "data/captures-h200/report"
+    monkeypatch.setenv("FAKE_REPORT", str(real / "report.ncu-rep"))
+    assert main(["profile", "--name", "x", "./app"]) == 0
+    out, err = capfd.readouterr()
+    assert "12 launches profiled in 3 passes each" in err
+    manifest = read_manifest(here / "roofctl-captures/x")
+    assert (len(manifest.commands), manifest.data) == (1, ("capture.csv",))
+    assert {*manifest.missing} == {"dram__cycles_elapsed.avg.per_second", "lts__cycles_elapsed.avg.per_second"}
+    # The table is that of the page which ncu printed of this report.
+    assert main(["report", str(real / "capture.csv")]) == 0
+    assert capfd.readouterr().out.startswith(out.removeprefix("app says \n"))
+
+
+LOADED_AT_START = """
+import sys
+from roofctl.cli.main import main
+from roofctl.core import process
+
+stream = process.stream
+
+def recorded(*args, **options):
+    print([name for name in ("pandas", "pyarrow", "pydantic", "numpy", "rich", "matplotlib") if name in sys.modules])
+    return stream(*args, **options)
+
+process.stream = recorded
+sys.exit(main(["profile", "-q", "./app"]))
+"""
+
+
+def test_nothing_heavy_is_loaded_before_the_application_runs(here):
+    """It would add to the time of the command; while the application runs it costs nothing."""
+    root = str(Path(__file__).parent.parent.parent)
+    child = subprocess.run(
+        [sys.executable, "-c", LOADED_AT_START], env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=True
+    )  # fmt: skip
+    assert child.stdout.startswith("[]\n")
+    assert "kernel_0" in child.stdout
 
 
 def test_names_are_never_taken_twice(here):
@@ -234,6 +275,7 @@ def test_a_signal_is_named(here, capfd):
         ),
         ({"VALUE": "nan"}, 3, "no counter has a value"),
         ({"VALUE": "n/a"}, 3, "no counter has a value"),
+        ({"VALUE": "<ignored>"}, 2, "'<ignored>' under"),
         ({"UNREADABLE": "1"}, 3, "could not print its own report"),
         ({"KERNELS": "0", "EXIT": "255"}, 3, "ncu exited 255"),
     ],
@@ -258,7 +300,7 @@ def test_what_was_profiled_survives_a_fault_after_the_run(here, capfd, monkeypat
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ncu, "_export_report", fail)
+    monkeypatch.setattr(ncu, "_page", fail)
     assert main(["profile", "--name", "x", "./app"]) == 130
     (left,) = (here / "roofctl-captures").iterdir()
     assert left.name == "x.ncu-rep"
@@ -266,7 +308,7 @@ def test_what_was_profiled_survives_a_fault_after_the_run(here, capfd, monkeypat
 
 
 def test_a_full_disk_is_a_sentence_and_keeps_the_report(here, capfd, monkeypatch):
-    from roofctl.captures.manifest import Draft
+    from roofctl.captures.draft import Draft
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -392,6 +434,14 @@ def test_nvprof_runs_three_times_and_is_joined(here, capfd, monkeypatch, tmp_pat
     assert manifest.data == ("timing-77.csv", "metrics-77.csv", "events-77.csv")
     assert len(manifest.commands) == 3
     assert (manifest.clock_control, manifest.cache_control) == ("none", "none")
+
+
+def test_a_log_of_nvprof_that_report_refuses_is_refused_at_the_run(here, capfd, monkeypatch, tmp_path):
+    install(tmp_path / "bin", "nvprof")
+    monkeypatch.setenv("FAKE_GPU", "Tesla P100-SXM2-16GB, 6.0, 535.1, 1480, 1328, 715")
+    monkeypatch.setenv("FAKE_VALUE", "many")
+    assert main(["profile", "./app"]) == 2
+    assert "'many' under" in capfd.readouterr().err
 
 
 def test_nvprof_leaves_exclusion_to_the_reader(here, capfd, monkeypatch, tmp_path):

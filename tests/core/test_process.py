@@ -61,7 +61,7 @@ def test_checked_raises_with_the_end_of_what_was_said():
     with pytest.raises(ToolFailed, match=r"sh exited 2:\n  line3\n(.*\n){4}  line8$") as caught:
         process.run(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do echo line$i; done; exit 2"]).checked("do this")
     assert caught.value.hint == "do this"
-    with pytest.raises(ToolFailed, match=r"false exited 1 and said nothing$"):
+    with pytest.raises(ToolFailed, match=r"false exited 1 and printed nothing$"):
         process.run(["false"]).checked()
     with pytest.raises(ToolFailed, match="ended by SIGKILL"):
         process.run(["sh", "-c", "kill -9 $$"]).checked()
@@ -345,3 +345,10 @@ def test_ctrl_z_and_back(on_terminal):
     terminal.write("hello\n")
     terminal.expect("got-hello")
     terminal.expect("DONE None 0")
+
+
+@pytest.mark.parametrize("descriptors", [True, False])
+def test_the_end_of_a_child_is_seen_with_or_without_process_descriptors(monkeypatch, descriptors):
+    if not descriptors:
+        monkeypatch.delattr(os, "pidfd_open")
+    assert process.stream(["sh", "-c", "sleep 0.3; exit 5"]).returncode == 5

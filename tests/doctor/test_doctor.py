@@ -9,18 +9,20 @@ from typing import Any
 
 import pytest
 
+from roofctl.core import gpu as smi
 from roofctl.core.errors import CounterAccessError, DeviceError, ToolError
-from roofctl.doctor import all_checks, checks, choice, document, exit_code, facts, gpus, problem
-from roofctl.doctor.facts import CudaDevice, CudaDriver, Devices, Facts, Gpu, LockFile, Package, Permission, Program
+from roofctl.core.gpu import QUERY_FIELDS, Gpu, gpu_of
+from roofctl.doctor import all_checks, checks, choice, document, exit_code, gpus, problem
+from roofctl.doctor import machine as facts
+from roofctl.doctor.machine import CudaDevice, CudaDriver, Devices, LockFile, MachineState, Package, Permission, Program
 from roofctl.doctor.outcome import Check, fail, ok, warn
-from roofctl.profilers import smi
 
 H200 = Gpu(
-    0,
     "NVIDIA H200",
-    "GPU-1",
     "9.0",
-    132,
+    index=0,
+    uuid="GPU-1",
+    sm_count=132,
     mig=False,
     ecc=True,
     sm_clock_hz=345e6,
@@ -40,9 +42,9 @@ NVPROF = Program("nvprof", "/opt/nvprof", "11.8.87")
 CHIPS_2025_3 = frozenset({"ad102", "ga100", "ga102", "ga10b", "gb100", "gb10b", "gb202", "gh100", "tu102"})
 
 
-def machine(*gpus: Gpu, **changes: Any) -> Facts:
+def machine(*gpus: Gpu, **changes: Any) -> MachineState:
     """A healthy machine with these GPUs."""
-    healthy = Facts(
+    healthy = MachineState(
         "node7",
         Devices(gpus, "nvidia-smi", "580.159.04"),
         CudaDriver("13.0", tuple(CudaDevice(g.name, g.uuid or "", g.compute_capability or "", 1) for g in gpus)),
@@ -70,7 +72,7 @@ def of(what: str, found: list[Check]) -> Check:
     ],
 )
 def test_a_cell_without_an_answer_is_not_known(cell: str | None, seen: str | None) -> None:
-    assert smi.answered(cell) == seen
+    assert smi.cell(cell) == seen
 
 
 @pytest.mark.parametrize(
@@ -81,9 +83,9 @@ def test_numbers_are_never_made_of_no_answer(cell: object, seen: float | None) -
 
 
 def test_a_jetson_row_is_a_gpu_of_which_little_is_known() -> None:
-    row = dict.fromkeys(facts.SMI_FIELDS, "[N/A]") | {"index": "0", "name": "Orin (nvgpu)", "ecc.mode.current": "N/A"}
+    row = dict.fromkeys(QUERY_FIELDS, "[N/A]") | {"index": "0", "name": "Orin (nvgpu)", "ecc.mode.current": "N/A"}
 
-    assert facts.gpu_of(row, 0) == Gpu(0, "Orin (nvgpu)")
+    assert gpu_of(row) == Gpu("Orin (nvgpu)", index=0)
 
 
 def test_a_full_row_becomes_base_units() -> None:
@@ -92,8 +94,8 @@ def test_a_full_row_becomes_base_units() -> None:
         "0x0000000000000001, 143771, 0, 0"
     )
 
-    (row,) = smi.rows(cells, facts.SMI_FIELDS)
-    gpu = facts.gpu_of(row, 0)
+    (row,) = smi.rows(cells, QUERY_FIELDS)
+    gpu = gpu_of(row)
 
     assert (gpu.index, gpu.uuid, gpu.mig, gpu.ecc, gpu.clock_reasons) == (1, "GPU-1", False, True, 1)
     assert (gpu.sm_clock_hz, gpu.max_memory_clock_hz, gpu.memory_bytes) == (345e6, 3201e6, 143771 * 2**20)
@@ -153,7 +155,7 @@ def test_kernel_module_version(text: str) -> None:
 def test_cuda_completes_what_nvidia_smi_leaves_open() -> None:
     cuda = CudaDriver("12.6", (CudaDevice("Orin", "GPU-x", "8.7", 16),))
 
-    (gpu,) = facts.with_cuda(Devices((Gpu(0, "Orin (nvgpu)"),), "nvidia-smi"), cuda).gpus
+    (gpu,) = facts.with_cuda(Devices((Gpu("Orin (nvgpu)", index=0),), "nvidia-smi"), cuda).gpus
     alone = facts.with_cuda(Devices(), cuda)
 
     assert (gpu.name, gpu.compute_capability, gpu.sm_count) == ("Orin (nvgpu)", "8.7", 16)
@@ -161,7 +163,9 @@ def test_cuda_completes_what_nvidia_smi_leaves_open() -> None:
 
 
 def test_cuda_devices_are_matched_by_uuid_whatever_their_order() -> None:
-    listed = Devices((Gpu(0, "A", "GPU-a"), Gpu(1, "B", "GPU-b"), Gpu(2, "C", "GPU-c")))
+    listed = Devices(
+        (Gpu("A", index=0, uuid="GPU-a"), Gpu("B", index=1, uuid="GPU-b"), Gpu("C", index=2, uuid="GPU-c"))
+    )
     cuda = CudaDriver("13.0", (CudaDevice("B", "GPU-b", "9.0", 132), CudaDevice("A", "GPU-a", "8.0", 108)))
 
     assert [gpu.sm_count for gpu in facts.with_cuda(listed, cuda).gpus] == [108, 132, None]
@@ -297,7 +301,7 @@ def test_equal_gpus_share_one_line_about_their_profiler() -> None:
         (replace(H200, application_clock_hz=1200e6), "ok", "application clocks are set to 1.200 GHz"),
         (replace(H200, clock_reasons=0x48), "warn", "slowed by hardware slowdown, heat (hardware)"),
         (replace(H200, max_sm_clock_hz=None), "ok", "SM 345.0 MHz of not known"),
-        (Gpu(0, "Orin (nvgpu)"), "ok", "SM not known, memory not known; locked: not known"),
+        (Gpu("Orin (nvgpu)", index=0), "ok", "SM not known, memory not known; locked: not known"),
     ],
 )
 def test_clocks(gpu: Gpu, status: str, says: str) -> None:
@@ -318,7 +322,7 @@ def test_clocks_are_never_said_to_be_free() -> None:
         (H200, "ok", "no"),
         (replace(H200, pids=(1, 2, 3, 4, 5, 6, 7)), "warn", "1, 2, 3, 4, 5, … (7 in all)"),
         (replace(H200, utilization_percent=97.0), "warn", "97 %, by processes that are not visible"),
-        (Gpu(0, "Orin (nvgpu)"), "ok", "not known"),
+        (Gpu("Orin (nvgpu)", index=0), "ok", "not known"),
     ],
 )
 def test_busy(gpu: Gpu, status: str, says: str) -> None:
@@ -451,7 +455,7 @@ def test_a_healthy_machine_has_no_failure_and_a_document() -> None:
 
 
 def test_without_a_gpu_it_says_what_still_works() -> None:
-    here = Facts("laptop", Devices(problem="nvidia-smi says: No devices were found"))
+    here = MachineState("laptop", Devices(problem="nvidia-smi says: No devices were found"))
     found = all_checks(here)
 
     assert exit_code(found) == 5
@@ -459,3 +463,14 @@ def test_without_a_gpu_it_says_what_still_works() -> None:
     assert "No devices were found" in of("driver", found).value
     assert of("ncu", found).status == "warn"
     assert document(here, found)["counters_allowed"] is None
+
+
+def test_a_gpu_in_the_document_has_its_keys_in_order_and_the_driver_stands_at_the_top() -> None:
+    written = document(machine(replace(H200, driver="580.159.04")), [])
+    assert written["driver_version"] == "580.159.04"
+    assert [*written["gpus"][0]] == [
+        *("index", "name", "uuid", "compute_capability", "sm_count", "mig", "ecc", "sm_clock_hz", "max_sm_clock_hz"),
+        *("memory_clock_hz", "max_memory_clock_hz", "application_clock_hz", "default_application_clock_hz"),
+        *("clock_reasons", "memory_bytes", "memory_used_bytes", "utilization_percent", "pids", "matches"),
+        *("match_reason", "clocks_locked"),
+    ]

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from roofctl.doctor import Host, all_checks, ask, checks, exit_code, facts, look, places, probe
-from roofctl.doctor.facts import Gpu, Permission
+from roofctl.core.gpu import Gpu, gpu_of
+from roofctl.doctor import Host, all_checks, checks, child, exit_code, look, places, probe
+from roofctl.doctor.machine import Permission
 
 # The prober, against files and stand-in programs.
 
@@ -56,9 +57,11 @@ def host(tmp_path: Path) -> Host:
     for name in ("bin", "root/tmp", "root/proc/self", "cwd"):
         (tmp_path / name).mkdir(parents=True)
 
-    def answer(argv: Any) -> probe.Answer:
+    def answer(argv: Any) -> probe.ToolOutput:
         if argv[0] == sys.executable:
-            return probe.Answer(0, json.dumps({"problem": "ModuleNotFoundError: No module named 'x'", "missing": True}))
+            return probe.ToolOutput(
+                0, json.dumps({"problem": "ModuleNotFoundError: No module named 'x'", "missing": True})
+            )
         return probe.ask(argv, 5.0)
 
     return Host(tmp_path / "root", {"PATH": str(tmp_path / "bin")}, tmp_path / "cwd", "node7", answer)
@@ -124,21 +127,23 @@ def test_nvml_stands_in_where_nvidia_smi_is_absent(host: Host) -> None:
     row = {"index": "0", "name": "NVIDIA H200", "uuid": "GPU-1", "compute_cap": "9.0", "pids": [7], "clocks.sm": None}
     answer = json.dumps({"driver": "580.1", "gpus": [row]})
 
-    found = probe.devices(replace(host, ask=lambda argv: probe.Answer(0, answer)))
+    found = probe.devices(replace(host, ask=lambda argv: probe.ToolOutput(0, answer)))
 
     assert (found.source, found.driver_version) == ("NVML", "580.1")
     assert (found.gpus[0].compute_capability, found.gpus[0].pids, found.gpus[0].sm_clock_hz) == ("9.0", (7,), None)
 
 
 def test_nvml_that_fails_is_quoted_but_an_absent_binding_is_not(host: Host) -> None:
-    broken = replace(host, ask=lambda argv: probe.Answer(0, json.dumps({"problem": "NVMLError: Driver Not Loaded"})))
+    broken = replace(
+        host, ask=lambda argv: probe.ToolOutput(0, json.dumps({"problem": "NVMLError: Driver Not Loaded"}))
+    )
 
     assert "Driver Not Loaded" in probe.devices(broken).problem
     assert probe.devices(host).problem == ""
 
 
 def test_a_child_that_crashes_is_a_problem_not_an_answer(host: Host) -> None:
-    crashed = replace(host, ask=lambda argv: probe.Answer(139))
+    crashed = replace(host, ask=lambda argv: probe.ToolOutput(139))
 
     assert "139" in probe.cuda_driver(crashed).problem
 
@@ -309,7 +314,7 @@ def test_ask_imports_by_name_and_reports_the_text(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
 
     def answer(name: str) -> dict[str, Any]:
-        argv = [sys.executable, ask.__file__, "import", name]
+        argv = [sys.executable, child.__file__, "import", name]
         return json.loads(subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout)
 
     assert answer("brokenpackage") == {
@@ -324,7 +329,7 @@ def test_the_current_folder_does_not_hide_packages(tmp_path: Path) -> None:
     (tmp_path / "pycuda.py").write_text("raise SystemExit(9)\n")
 
     done = subprocess.run(
-        [sys.executable, ask.__file__, "import", "pycuda"], cwd=tmp_path, capture_output=True, check=True
+        [sys.executable, child.__file__, "import", "pycuda"], cwd=tmp_path, capture_output=True, check=True
     )
 
     assert set(json.loads(done.stdout)) & {"missing", "version"}
@@ -357,12 +362,12 @@ class FakeNvml(SimpleNamespace):
 
 
 def test_nvml_answers_not_found_on_some_boards() -> None:
-    answer = json.loads(json.dumps(ask.nvml(FakeNvml())))
+    answer = json.loads(json.dumps(child.nvml(FakeNvml())))
 
-    gpu = facts.gpu_of(answer["gpus"][0], 0)
+    gpu = gpu_of(answer["gpus"][0])
 
     assert answer["driver"] == "540.4.0"
-    assert gpu == Gpu(0, "Orin (nvgpu)", compute_capability="8.7")
+    assert gpu == Gpu("Orin (nvgpu)", index=0, compute_capability="8.7")
 
 
 class FakeCuda:
@@ -396,7 +401,7 @@ class FakeCuda:
 
 
 def test_the_cuda_driver_tells_its_devices() -> None:
-    assert ask.cuda(FakeCuda()) == {
+    assert child.cuda(FakeCuda()) == {
         "version": "13.0",
         "devices": [
             {
@@ -411,4 +416,4 @@ def test_the_cuda_driver_tells_its_devices() -> None:
 
 @pytest.mark.parametrize(("names", "says"), [(True, "CUDA_ERROR_STUB_LIBRARY (34)"), (False, "error (34)")])
 def test_a_stub_library_is_named(names: bool, says: str) -> None:
-    assert says in ask.cuda(FakeCuda(34, names))["problem"]
+    assert says in child.cuda(FakeCuda(34, names))["problem"]

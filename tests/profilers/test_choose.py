@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from roofctl.core.errors import ToolError, ToolFailed, ToolNotFound, UnfitTool
-from roofctl.profilers import ncu, tools
+from roofctl.core.gpu import Gpu
+from roofctl.cuda import tools
+from roofctl.profilers import ncu
 from roofctl.profilers.choose import choose
-from roofctl.profilers.gpu import Gpu, find_gpu
+from roofctl.profilers.gpu import find_gpu
+from roofctl.quantities import catalogue
 
 from support.fake_profilers import install, write
 
@@ -50,7 +53,7 @@ def test_a_wrapper_that_does_not_run_is_named(bare):
     ):
         ncu.find()
     write(bare / "ncu", "#!/bin/sh\necho hello\n")
-    with pytest.raises(ToolFailed, match="exited 0 and said: hello"):
+    with pytest.raises(ToolFailed, match="exited 0 and printed: hello"):
         ncu.find()
     write(bare / "ncu", "no program")
     with pytest.raises(ToolFailed, match=r"is on PATH but does not run ncu: .*Exec format error"):
@@ -147,10 +150,11 @@ def test_what_cannot_count_is_refused(bare, case):
 def test_the_gpu_is_asked(bare, monkeypatch):
     assert find_gpu() is None
     install(bare, "nvidia-smi")
-    assert find_gpu() == Gpu("NVIDIA H200", "9.0", "580.159", 1980e6, 345e6, 3201e6)
-    assert find_gpu().chip == "gh100"
+    clocks = {"max_sm_clock_hz": 1980e6, "sm_clock_hz": 345e6, "memory_clock_hz": 3201e6}
+    assert find_gpu() == Gpu("NVIDIA H200", "9.0", "580.159", **clocks)
+    assert catalogue().chip_of(find_gpu().compute_capability) == "gh100"
     monkeypatch.setenv("FAKE_OLD_SMI", "1")
-    assert find_gpu() == Gpu("NVIDIA H200", None, "580.159", 1980e6, 345e6, 3201e6)
+    assert find_gpu() == Gpu("NVIDIA H200", None, "580.159", **clocks)
     assert find_gpu().capability is None
     monkeypatch.setenv("FAKE_GPU", "Orin, [N/A], N/A, [Not Supported], [N/A], [N/A]")
     monkeypatch.delenv("FAKE_OLD_SMI")

@@ -6,23 +6,26 @@ import os
 
 import pytest
 
-from roofctl.profilers.failures import FAILURES, NVPROF_FAILURES, Facts, bare
-from roofctl.profilers.gpu import Gpu
+from roofctl.core.gpu import Gpu
+from roofctl.cuda.tools import Tool
+from roofctl.profilers import ProfilePlan, ProfileRequest, ProfilerRun, verdict
+from roofctl.profilers.counters import Selected
+from roofctl.profilers.failures import FAILURES, NVPROF_FAILURES, bare
 from roofctl.profilers.lock import lock_path, owner
-from roofctl.profilers.log import LogFacts, LogWatcher, Tail
-from roofctl.profilers.tools import Tool
-from roofctl.profilers.verdict import explain, launches
+from roofctl.profilers.log import LogWatcher, ProfilerLog, Tail
+from roofctl.profilers.verdict import launches
 
 GPU = Gpu("NVIDIA H200", "9.0", "580.159")
 NCU = Tool("ncu", "/usr/bin/ncu", "2025.3.1")
 NVPROF = Tool("nvprof", "/usr/bin/nvprof", "11.8.87")
 
 
-def facts(*lines: str, tool: Tool = NCU, **changes) -> Facts:
+def explain(*lines: str, tool: Tool = NCU, request: dict | None = None, **changes):
+    """The error of a run of ./app on node7 whose log has these lines."""
     watcher = LogWatcher()
     watcher.feed("".join(line + "\n" for line in lines))
-    fields = {"returncode": 0, "kernels": 0, "host": "node7", "application": "./app", "gpu": GPU, **changes}
-    return Facts(tool=tool, log=watcher.facts(), **fields)
+    plan = ProfilePlan(ProfileRequest(("./app",), **(request or {})), tool, Selected((), (), ()), GPU, host="node7")
+    return verdict.explain(plan, ProfilerRun(commands=(), log=watcher.log(), **changes))
 
 
 # Lines as the profilers print them (H200 with ncu 2025.3.1, the tools of Debian, or public reports).
@@ -65,7 +68,7 @@ CASES = [
 
 @pytest.mark.parametrize(("tool", "line", "code", "message", "hint"), CASES, ids=[case[1][:60] for case in CASES])
 def test_each_text_has_its_meaning(tool, line, code, message, hint):
-    error = explain(facts(line, tool=tool))
+    error = explain(line, tool=tool)
     assert error.exit_code == code
     assert message in error.message
     assert hint in error.hint
@@ -83,56 +86,54 @@ def test_every_entry_of_the_tables_is_tried():
 
 
 def test_a_good_run_is_good():
-    assert explain(facts('==PROF== Profiling "a" - 0: 0%....100% - 3 passes', kernels=1)) is None
+    assert explain('==PROF== Profiling "a" - 0: 0%....100% - 3 passes', kernels=1) is None
 
 
 def test_the_cause_comes_before_the_consequence():
     denied = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission"
     failed = "==ERROR== The application returned an error code (1)."
     none = "==WARNING== No kernels were profiled."
-    assert explain(facts(failed, none, denied, returncode=1)).exit_code == 4
-    assert explain(facts(none, failed, returncode=1)).exit_code == 7
+    assert explain(failed, none, denied, returncode=1).exit_code == 4
+    assert explain(none, failed, returncode=1).exit_code == 7
 
 
 def test_a_child_process_hint_does_not_hide_that_the_application_failed():
     error = explain(
-        facts(
-            "==ERROR== The application returned an error code (1).",
-            "==WARNING== No kernels were profiled.",
-            "==WARNING== Profiling kernels launched by child processes requires the --target-processes all option.",
-            returncode=1,
-        )
+        "==ERROR== The application returned an error code (1).",
+        "==WARNING== No kernels were profiled.",
+        "==WARNING== Profiling kernels launched by child processes requires the --target-processes all option.",
+        returncode=1,
     )
     assert (error.exit_code, error.code) == (7, 1)
 
 
 @pytest.mark.parametrize(("code", "named"), [(11, "SIGSEGV"), (6, "SIGABRT"), (15, "SIGTERM"), (7, ""), (1, "")])
 def test_codes_that_may_be_signals(code, named):
-    error = explain(facts(f"==ERROR== The application returned an error code ({code}).", returncode=code))
+    error = explain(f"==ERROR== The application returned an error code ({code}).", returncode=code)
     assert ("which is also how ncu reports" in error.message) == bool(named)
     assert named in error.message
 
 
 def test_exit_codes_without_a_word():
-    assert "ncu exited 255 without saying why" in explain(facts(returncode=255)).message
-    assert "ended by SIGSEGV" in explain(facts(returncode=139, signal=11)).message
-    assert explain(facts(tool=NVPROF, returncode=4)).exit_code == 5
+    assert "ncu exited 255 without a message" in explain(returncode=255).message
+    assert "ended by SIGSEGV" in explain(returncode=139, signal=11).message
+    assert explain(tool=NVPROF, returncode=4).exit_code == 5
 
 
 def test_a_stopped_run_is_judged_by_its_setup_only():
-    assert explain(facts("==ERROR== The application returned an error code (2).", returncode=2, stopped=True)) is None
-    assert explain(facts("==WARNING== No kernels were profiled.", stopped=True)) is None
-    assert explain(facts("==ERROR== ERR_NVGPUCTRPERM", stopped=True)).exit_code == 4
+    assert explain("==ERROR== The application returned an error code (2).", returncode=2, stopped="timeout") is None
+    assert explain("==WARNING== No kernels were profiled.", stopped="timeout") is None
+    assert explain("==ERROR== ERR_NVGPUCTRPERM", stopped="timeout").exit_code == 4
 
 
 def test_no_kernels_has_several_causes():
     connected = [f"==PROF== Connected to process {pid} (/usr/bin/nvidia-smi)" for pid in range(15)]
-    silent = explain(facts(*connected))
+    silent = explain(*connected)
     assert "nvidia-smi (0), nvidia-smi (1), nvidia-smi (2) and 12 more used CUDA" in silent.message
-    filtered = explain(facts(*connected, filters=("--kernel x",)))
+    filtered = explain(*connected, request={"kernel": "x"})
     assert "none that ran passed --kernel x" in filtered.message
     # A filter says nothing where nobody used CUDA.
-    assert "called CUDA" in explain(facts(filters=("--kernel x",))).message
+    assert "called CUDA" in explain(request={"kernel": "x"}).message
 
 
 def test_the_lock_is_where_ncu_looks(tmp_path, monkeypatch):
@@ -145,7 +146,7 @@ def test_the_lock_is_where_ncu_looks(tmp_path, monkeypatch):
 
 def test_a_lock_that_ncu_names_is_the_one(tmp_path):
     lock = tmp_path / "a b" / "nsight-compute-lock"
-    error = explain(facts(f"==ERROR== Failed to open/create lock file {lock}. Please check the rights.", returncode=1))
+    error = explain(f"==ERROR== Failed to open/create lock file {lock}. Please check the rights.", returncode=1)
     assert f"ncu could not lock {lock}: " in error.message
 
 
@@ -153,7 +154,9 @@ def test_the_owner_of_a_lock_is_named_and_it_stays(tmp_path):
     lock = tmp_path / "nsight-compute-lock"
     assert owner(lock) is None
     lock.write_text("")
-    error = explain(facts("==ERROR== Failed to open/create lock file", returncode=1, env={"TMPDIR": str(tmp_path)}))
+    error = explain(
+        "==ERROR== Failed to open/create lock file", returncode=1, request={"env": {"TMPDIR": str(tmp_path)}}
+    )
     assert str(lock) in error.message
     assert f"(owner {lock.owner()})" in error.message
     assert lock.exists()
@@ -164,7 +167,7 @@ def test_a_foreign_lock_explains_exit_9(tmp_path):
     lock = tmp_path / "nsight-compute-lock"
     lock.write_text("")
     os.chown(lock, 54321, -1)
-    error = explain(facts(returncode=9, env={"TMPDIR": str(tmp_path)}))
+    error = explain(returncode=9, request={"env": {"TMPDIR": str(tmp_path)}})
     assert "(owner 54321)" in error.message
 
 
@@ -193,7 +196,7 @@ def test_a_log_is_followed_piece_by_piece():
     assert (seen[-1].kernels, seen[-1].kernel, seen[-1].passes, seen[-1].percent) == (1, "triad", 3, 0)
     last = watcher.feed('0%....100% - 5 passes\n==PROF== Profiling "x" (2/9): 0%\n')
     assert (last.kernels, last.passes, last.kernel) == (2, 5, "x")
-    assert watcher.facts().processes == ("apps (2732)",)
+    assert watcher.log().processes == ("apps (2732)",)
 
 
 def test_a_kernel_that_never_reached_the_end_is_not_done():
@@ -204,15 +207,17 @@ def test_a_kernel_that_never_reached_the_end_is_not_done():
 
 def test_warnings_are_said_at_once_also_inside_the_progress_line():
     watcher = LogWatcher()
-    assert watcher.feed("==WARNING== Note: Running with unmodified GPU clocks. If not\n").said == ()
-    said = watcher.feed('==PROF== Profiling "k" - 0: 0%..==WARNING== Launching the workload is taking more time\n').said
+    assert watcher.feed("==WARNING== Note: Running with unmodified GPU clocks. If not\n").messages == ()
+    said = watcher.feed(
+        '==PROF== Profiling "k" - 0: 0%..==WARNING== Launching the workload is taking more time\n'
+    ).messages
     assert said == ("==WARNING== Launching the workload is taking more time",)
-    assert watcher.feed("======== Warning: Something\n==12== Error: other\nplain\n").said == (
+    assert watcher.feed("======== Warning: Something\n==12== Error: other\nplain\n").messages == (
         "======== Warning: Something",
         "==12== Error: other",
     )
-    assert watcher.feed("==ERROR== half").said == ()
-    assert watcher.facts().lines[-1] == "==ERROR== half"
+    assert watcher.feed("==ERROR== half").messages == ()
+    assert watcher.log().lines[-1] == "==ERROR== half"
 
 
 def test_a_tail_reads_what_is_new_and_waits_for_whole_characters(tmp_path):
@@ -228,4 +233,4 @@ def test_a_tail_reads_what_is_new_and_waits_for_whole_characters(tmp_path):
 
 
 def test_an_empty_log_has_no_facts():
-    assert LogWatcher().facts() == LogFacts((), (), 0, None)
+    assert LogWatcher().log() == ProfilerLog((), (), 0, None)

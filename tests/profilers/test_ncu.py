@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import subprocess
@@ -10,12 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from roofctl.cli.main import main
 from roofctl.core.errors import DeviceError, InputError, NothingProfiled, ToolFailed, UnfitTool
-from roofctl.profilers import ProfileRequest, Tool, ncu, profile, tools
+from roofctl.cuda import tools
+from roofctl.profilers import ProfilePlan, ProfileRequest, Tool, ncu, options, profile
 from roofctl.profilers.choose import choose
 from roofctl.profilers.counters import check_sets, known_sets
-from roofctl.profilers.exported import inspect
-from roofctl.profilers.outcome import Job
+from roofctl.profilers.results import counted, write_page
+from roofctl.readers.ncurep import read as ncurep
+from roofctl.readers.ncurep.page import _cell
+from roofctl.readers.read import read_file
+
+from support.fake_profilers import write
 
 NEW = Tool("ncu", "/opt/ncu", "2025.3.1")
 OLD = Tool("ncu", "/opt/ncu", "2020.2.0")
@@ -55,7 +62,7 @@ def test_the_export_prints_base_units_in_the_c_locale():
         "--print-units",
         "base",
     ]
-    assert export.argv[9].split(",") == [*ASKED, *ncu.FACTS]
+    assert export.argv[9].split(",") == [*ASKED, *ncu.DEVICE_COLUMNS]
     # The application keeps the user's locale.
     assert run.env == {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1", "LANG": "de_DE"}
 
@@ -148,8 +155,8 @@ def test_the_versions_own_help_beats_the_table():
     tool = replace(NEW, help=text)
     assert "--config-file" not in words(tool)
     assert value(words(tool, clock_control="boost"), "--clock-control") == "boost"
-    assert tools.offers(tool, "--kernel-name")
-    assert not tools.offers(tool, "--kernel-name-base")
+    assert options.offers(tool, "--kernel-name")
+    assert not options.offers(tool, "--kernel-name-base")
     with pytest.raises(InputError, match="--replay-mode range"):
         words(tool, replay="range")
 
@@ -203,25 +210,150 @@ def test_sets_are_merged_and_all_means_all():
 # The export --------------------------------------------------------------------------------------------------
 
 CSV = (
-    '==WARNING== something\n"ID","Kernel Name","a__x.sum","a__y.sum","profiler__replayer_passes"\n"","","inst","",""\n'
-    '"0","k(int, ""b"")","1,024","n/a","3"\n"1","k2","","nan","5"\n'
+    '==WARNING== something\n"ID","Process ID","Kernel Name","Context","gpu__time_duration.sum","a__y.sum"\n"","","","","ns",""\n'
+    '"0","7","k(int, ""b"")","1","1,024,000","n/a"\n"1","7","k2","1","","nan"\n'
 )
 
 
-def test_the_export_is_compared_with_what_was_asked():
-    found = inspect(CSV, ("a__x.sum", "a__y.sum", "a__z.sum"))
-    assert (found.rows, found.missing, found.empty, found.passes) == (2, ("a__z.sum",), ("a__y.sum",), 5)
-    assert found.counted(("a__x.sum", "a__y.sum"))
-    assert not found.counted(("a__y.sum", "a__z.sum"))
+def test_the_export_is_compared_with_what_was_asked(tmp_path):
+    (tmp_path / "capture.csv").write_text(CSV)
+    launches, names = counted(tmp_path / "capture.csv")
+    assert launches == 2
+    # A column that is absent and one without values are the same: nothing was counted.
+    assert names & {"gpu__time_duration.sum", "a__y.sum", "a__z.sum"} == {"gpu__time_duration.sum"}
 
 
-def test_an_export_without_a_table():
-    assert inspect("==ERROR== Failed to load report file\n", ("a",)).missing == ("a",)
-    assert inspect("", ()).rows == 0
+@pytest.mark.parametrize(
+    "text", ["==ERROR== Failed to load report file\n", "", '"ID","Process ID","Kernel Name","Context"\n"","","",""\n']
+)
+def test_an_export_without_launches(tmp_path, text):
+    (tmp_path / "capture.csv").write_text(text)
+    with pytest.raises(InputError, match=r"capture\.csv"):
+        counted(tmp_path / "capture.csv")
 
 
-def test_the_passes_column_is_not_needed():
-    assert inspect('"ID","a"\n"",""\n"0","1"\n', ("a",)).passes is None
+def test_a_cell_that_report_refuses_is_refused_at_the_run_too(tmp_path):
+    (tmp_path / "capture.csv").write_text(CSV.replace('"1,024,000"', '"<ignored>"'))
+    with pytest.raises(InputError, match=r"'<ignored>' under gpu__time_duration\.sum is not a number"):
+        counted(tmp_path / "capture.csv")
+
+
+# The report, read without ncu --------------------------------------------------------------------------------
+
+REPORTED = Path(__file__).parent.parent / "data" / "captures-h200" / "report"
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """Rows of a raw page by column, its row of units first."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def page(tmp_path):
+    """The page written of a report of an H200, with the columns that ncu printed of it."""
+    pytest.importorskip("ncu_report")
+    names = [name for name in table(REPORTED / "capture.csv")[0] if "__" in name]
+    assert write_page(REPORTED / "report.ncu-rep", [*names, "no__such.sum"], tmp_path / "capture.csv")
+    return tmp_path / "capture.csv"
+
+
+def test_the_page_written_is_the_page_that_ncu_prints(page):
+    ours, printed = table(page), table(REPORTED / "capture.csv")
+    assert [*ours[0]] == [*printed[0]]
+    assert ours[0] == printed[0]  # units
+    for mine, theirs in zip(ours[1:], printed[1:], strict=True):
+        for name, text in theirs.items():
+            assert mine[name] == text or float(mine[name]) == pytest.approx(float(text), rel=1e-9), name
+
+
+def test_a_report_says_of_the_page_what_it_says_of_ncus(page, tmp_path, capfd):
+    seen = []
+    for path in (page, REPORTED / "capture.csv"):
+        shutil.copy(path, tmp_path / "same.csv")
+        assert main(["report", str(tmp_path / "same.csv")]) == 0
+        seen.append(capfd.readouterr())
+    assert seen[0] == seen[1]
+
+
+def test_numbers_on_the_page_are_exact(page):
+    frames = [read_file(path)[0].frame for path in (page, REPORTED / "report.ncu-rep")]
+    for name in frames[0].columns:
+        if "__" in name:
+            assert list(frames[0][name]) == list(frames[1][name]), name
+
+
+def test_cells_of_the_page_have_all_digits_and_never_look_like_thousands():
+    cells = {None: "n/a", "x": "x", 3: "3", 0.125: "0.1250", 1e-7: "0.0000001", 2.5e17: "250000000000000000"}
+    assert {value: _cell(value) for value in cells} == cells
+    assert _cell(3.0) == "3"
+    assert _cell(2**63) == "9223372036854775808"
+
+
+@pytest.fixture
+def nsight(tmp_path, monkeypatch):
+    """An ncu on PATH with a folder for a Python module of its own, and no ncu_report installed."""
+    installed = pytest.importorskip("ncu_report").__file__
+    monkeypatch.setattr(ncurep, "find_spec", lambda name: None)
+    folder = tmp_path / "nsight-compute-2025.3.1"
+    (folder / "extras" / "python").mkdir(parents=True)
+    write(folder / "ncu", "#!/bin/sh\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ncu").symlink_to(folder / "ncu")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    load = f"""
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("ncu_report", {installed!r}, submodule_search_locations=[{str(Path(installed).parent)!r}])
+sys.modules["ncu_report"] = module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+"""
+    return folder / "extras" / "python" / "ncu_report.py", load
+
+
+def test_the_module_in_ncus_own_folder_reads_reports(nsight, tmp_path):
+    path, load = nsight
+    assert not write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+    path.write_text(load)
+    assert write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+    assert counted(tmp_path / "capture.csv") == (12, {*ASKED})
+    # A toolkit's ncu is a script beside the folder of the real one.
+    toolkit = tmp_path / "cuda" / "bin"
+    toolkit.mkdir(parents=True)
+    (tmp_path / "nsight-compute-2025.3.1").rename(tmp_path / "cuda" / "nsight-compute-2025.3.1")
+    (tmp_path / "bin" / "ncu").unlink()
+    write(toolkit / "ncu", "#!/bin/sh\n")
+    (tmp_path / "bin" / "ncu").symlink_to(toolkit / "ncu")
+    assert tools.report_module() == tmp_path / "cuda" / "nsight-compute-2025.3.1" / "extras" / "python"
+
+
+def test_where_the_package_fails_the_module_of_a_newer_ncu_reads(nsight, tmp_path, monkeypatch):
+    path, load = nsight
+    read = ncurep._ask
+
+    def too_old(report, index, counters, module):
+        if module is None:
+            raise InputError("made by a newer ncu")
+        return read(report, index, counters, module)
+
+    monkeypatch.setattr(ncurep, "find_spec", lambda name: object())
+    monkeypatch.setattr(ncurep, "_ask", too_old)
+    with pytest.raises(InputError, match="made by a newer ncu"):
+        write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+    path.write_text(load)
+    assert write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+
+
+@pytest.mark.parametrize("fault", ["raise ImportError('built for Python 3.7')", "import os; os.abort()", "x = 1"])
+def test_a_module_that_does_not_work_here_leaves_the_report_to_ncu(nsight, tmp_path, fault):
+    nsight[0].write_text(fault)
+    assert not write_page(REPORTED / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+
+
+def test_a_report_that_is_cut_is_an_error(tmp_path):
+    (tmp_path / "report.ncu-rep").write_bytes((REPORTED / "report.ncu-rep").read_bytes()[:20000])
+    with pytest.raises(InputError, match=r"cut"):
+        write_page(tmp_path / "report.ncu-rep", ASKED, tmp_path / "capture.csv")
+    assert not (tmp_path / "capture.csv").exists()
 
 
 # The real ncu, of whichever version is installed; no GPU needed ----------------------------------------------
@@ -245,14 +377,14 @@ class TestReal:
         tool = ncu.find()
         by_table = replace(tool, help="")
         for option in ("--config-file", "--kernel-name", "--kernel-name-base", "--check-exit-code", "--nvtx-include"):
-            assert tools.offers(tool, option) == tools.offers(by_table, option), option
+            assert options.offers(tool, option) == options.offers(by_table, option), option
         for option, values in (
             ("--replay-mode", ("kernel", "application", "range", "app-range")),
             ("--clock-control", ("none", "base", "boost")),
             ("--cache-control", ("all", "none")),
         ):
             for name in values:
-                assert tools.offers(tool, option, name) == tools.offers(by_table, option, name), name
+                assert options.offers(tool, option, name) == options.offers(by_table, option, name), name
 
     @pytest.mark.parametrize(
         "options",
@@ -306,10 +438,10 @@ class TestReal:
 
     def test_an_option_that_it_does_not_know(self, tmp_path):
         request = ProfileRequest(argv=("true",), replay="nosuch")  # type: ignore[arg-type]
-        outcome = ncu.run(Job(request, ncu.find(), ncu.counters(None, ["walls"]), tmp_path))
-        assert outcome.kernels == 0
-        assert isinstance(outcome.error, ToolFailed)
-        assert "replay-mode" in outcome.error.message
+        result = ncu.run(ProfilePlan(request, ncu.find(), ncu.counters(None, ["walls"])), tmp_path)
+        assert result.kernels == 0
+        assert isinstance(result.error, ToolFailed)
+        assert "replay-mode" in result.error.message
 
     def test_a_timeout(self, tmp_path):
         with pytest.raises(Exception, match=r"ran past 1 s under ncu and was stopped; nothing was profiled") as caught:
@@ -331,11 +463,11 @@ class TestReal:
             if done.returncode:
                 assert "Failed to load report file" in done.stdout + done.stderr
                 continue
-            found = inspect(done.stdout, ASKED)
-            assert found.rows > 0
-            assert "device__attribute_display_name" in found.columns
-            assert found.passes is not None
-            assert len(found.columns) < 25
+            (tmp_path / ncu.CSV).write_text(done.stdout)
+            launches, names = counted(tmp_path / ncu.CSV)
+            assert launches > 0
+            assert "device__attribute_display_name" in names
+            assert len(names) < 25
             read += 1
         assert read
 

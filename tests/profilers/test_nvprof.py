@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from roofctl.core.errors import InputError, ToolFailed, ToolNotFound
-from roofctl.profilers import ProfileRequest, Tool, nvprof, profile, tools
-from roofctl.profilers.exported import inspect_nvprof
+from roofctl.core.errors import InputError, NoKernels, ToolFailed, ToolNotFound
+from roofctl.cuda import tools
+from roofctl.profilers import ProfileRequest, Tool, nvprof, profile
 from roofctl.profilers.gpu import find_gpu
+from roofctl.profilers.results import counted
 
 from support.fake_profilers import install, write
 
@@ -102,21 +103,25 @@ def test_events_are_told_from_metrics():
     assert not nvprof.EVENTS & set(metrics[metrics.index("--metrics") + 1].split(","))
 
 
-def test_logs_are_counted():
+def test_logs_are_counted(tmp_path):
+    def of(text: str):
+        (tmp_path / "log.csv").write_text(text)
+        return counted(tmp_path / "log.csv")
+
     timing = (
         '==7== NVPROF is profiling process 7, command: app\n"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n,%,ns,,ns,ns,ns,\n'
         '"GPU activities",50.0,1,3,1,1,1,"k(float*, int)"\n"GPU activities",50.0,1,9,1,1,1,"[CUDA memcpy HtoD]"\n"API calls",9.0,1,7,1,1,1,"cudaMalloc"\n'
     )
-    assert inspect_nvprof(timing.splitlines()).launches == 3
+    assert of(timing)[0] == 3
     older = '"Time(%)","Time","Calls","Avg","Min","Max","Name"\n%,ns,,ns,ns,ns,\n100.0,1,2,1,1,1,"k"\n'
-    assert inspect_nvprof(older.splitlines()).launches == 2
+    assert of(older)[0] == 2
     metrics = (
         '"Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"\n'
         '"V100 (0)","k(float*, int)",3,"inst_executed","Instructions, executed",1,1,1\n"V100 (0)","k(float*, int)",3,"x","",1,1,1\n"V100 (0)","j",2,"x","",1,1,1\n'
     )
-    found = inspect_nvprof(metrics.splitlines())
-    assert (found.launches, found.counters) == (5, {"inst_executed", "x"})
-    assert inspect_nvprof(["======== Warning: No profile data collected."]).launches == 0
+    assert of(metrics) == (5, {"inst_executed", "x"})
+    with pytest.raises(NoKernels):
+        of("======== Warning: No profile data collected.\n")
 
 
 # With a stand-in ---------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from roofctl.core.units import parse_unit
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.readers.convert import LARGEST, Converter
-from roofctl.readers.ncurep import child, container, packed
+from roofctl.readers.ncurep import child, container, export, packed
 from roofctl.readers.ncurep import read as ncurep
 from roofctl.readers.ncurep.container import small_report
 from roofctl.readers.ncurep.trim import Layout
@@ -266,7 +266,8 @@ def test_every_launch_has_its_own_numbers(tmp_path: Path) -> None:
 def plan_of(folder: Path, count: int) -> child.Plan:
     path = replicated(folder, count)
     found = container.index(path)
-    plan = ncurep._plan(path, found, found.results, folder / "plan.json")
+    counters = sorted(catalogue().counters() - {*child.IDENTITY})
+    plan = ncurep._plan(path, found, found.results, counters, folder / "plan.json")
     read: child.Plan = json.loads(plan.read_text(encoding="utf-8"))
     return read
 
@@ -518,7 +519,7 @@ def test_an_ncu_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("no_reader")
 def test_an_ncu_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_ncu(tmp_path, monkeypatch, "exec sleep 60")
-    monkeypatch.setattr(ncurep, "_EXPORT_SECONDS", 0.5)
+    monkeypatch.setattr(export, "_SECONDS", 0.5)
     assert "ncu cannot print it" in (error := refused(REPORT)).message
     assert "did not answer within" in error.message
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roofctl.core.errors import CounterAccessError, InputError, RoofctlError
-from roofctl.launches.evaluate import Part, evaluate
+from roofctl.launches.table import Part
 from roofctl.readers.read import read_file, read_text
 
 from support.shapes import (
@@ -37,6 +37,7 @@ from support.shapes import (
     nvprof_summary,
     parts,
 )
+from support.tables import evaluated
 
 TWO = [L("void scale<4>(T1 *, int)"), L("void scale<4>(T1 *, int)", {**FULL, TIME: 120_000}, id="1")]
 APP = 'loss 0.5, "step", 3, it\'s "odd'
@@ -440,7 +441,7 @@ def test_processes_that_share_none_are_two(data: Path) -> None:
     assert column(first, "dram__bytes.sum") == [64_000_000, 64_000_064]
     assert column(first, CYCLES) == [130_000, 156_000]
     assert column(second, CYCLES) == [19_500_000, 19_500_000]
-    assert [evaluate(part, "gv100").patched for part in (first, second)] == [False, True]
+    assert [evaluated(part, "gv100").patched for part in (first, second)] == [False, True]
 
 
 def test_a_repeated_header_repeats_the_ids() -> None:
@@ -573,7 +574,7 @@ def test_damaged_files_give_parts_or_our_errors(text: str, seed: int, times: int
     try:
         read = read_text(mutated(text, seed, times).split("\n"), "x.csv")
         for part in read:
-            evaluate(part, "gh100")
+            evaluated(part, "gh100")
     except RoofctlError as error:
         assert "x.csv" in error.message or "a row has no kernel name" in error.message  # noqa: PT017
     else:
@@ -594,7 +595,7 @@ def test_cells_with_quotes_and_commas_in_names() -> None:
 
 def test_patched_counters_are_seen_even_when_unused() -> None:
     part = only(parts(ncu_raw([L("k(int)", {"sm__sass_unknown.sum": 5, TIME: 50_000})])))
-    assert evaluate(part, None).patched
+    assert evaluated(part, None).patched
     assert PATCHED not in part.names
 
 

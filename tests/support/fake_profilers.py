@@ -11,6 +11,7 @@ FAKE_VALUE     the value of every counter, instead of a number
 FAKE_HANG      1: warns and waits after the first launch; what was done is written on an interrupt
 FAKE_DEAF      1: ignores interrupt and terminate while hanging
 FAKE_UNREADABLE 1: the report cannot be imported
+FAKE_REPORT    a report that is left instead of one that only the stand-in can import
 FAKE_GPU       the line of nvidia-smi; empty: no GPU
 """
 
@@ -22,7 +23,7 @@ import sys
 from pathlib import Path
 
 NCU = r'''
-import json, os, signal, subprocess, sys, time
+import json, os, shutil, signal, subprocess, sys, time
 
 def env(name, default=""):
     return os.environ.get("FAKE_" + name, default)
@@ -104,8 +105,11 @@ def say(text, end="\n"):
     log.write(text + end)
     log.flush()
 def report(kernels):
-    if kernels:
+    if kernels and env("REPORT"):
+        shutil.copy(env("REPORT"), options["-o"] + ".ncu-rep")
+    elif kernels:
         json.dump({"kernels": kernels, "metrics": options["--metrics"].split(",")}, open(options["-o"] + ".ncu-rep", "w"))
+    if kernels:
         say(f"==PROF== Report: {options['-o']}")
     else:
         say("==WARNING== No kernels were profiled.")
@@ -188,8 +192,9 @@ elif kernels:
     for k in range(kernels):
         for name in options["--" + run].split(","):
             if name not in env("DROP").split(","):
+                value = env("VALUE", "4096")
                 words = f'"{name} in words",' if run == "metrics" else ""
-                log.write(f'{device},"kernel_{k}(float*, int)",2,"{name}",{words}4096,4096,4096' + (",8192" if total else "") + "\n")
+                log.write(f'{device},"kernel_{k}(float*, int)",2,"{name}",{words}{value},{value},{value}' + (",8192" if total else "") + "\n")
 if code:
     log.write(f"======== Error: Application returned non-zero code {code}\n")
 sys.exit(9 if code else int(env("EXIT", "0")))

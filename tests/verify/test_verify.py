@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from roofctl.captures import manifest as captures
+from roofctl.captures.draft import create
+from roofctl.captures.manifest import ROOT, Capture, Manifest
 from roofctl.core.errors import (
     ApplicationFailed,
     DeviceError,
@@ -19,9 +20,8 @@ from roofctl.core.errors import (
     ToolNotFound,
     VerificationError,
 )
+from roofctl.core.gpu import Gpu
 from roofctl.core.process import Completed
-from roofctl.profilers.capture import Profiled
-from roofctl.profilers.gpu import Gpu
 from roofctl.profilers.request import ProfileRequest, Progress
 from roofctl.readers.read import read_text
 from roofctl.verify import build, run, sass
@@ -468,7 +468,7 @@ def test_auto_without_a_gpu(monkeypatch: pytest.MonkeyPatch, gpu: Gpu | None) ->
 # The whole run, with compiler and profiler replaced at our seam
 
 
-def manifest(**facts: Any) -> captures.Manifest:
+def manifest(**facts: Any) -> Manifest:
     fixed: dict[str, Any] = {
         "argv": ("known",),
         "cwd": "/",
@@ -484,11 +484,11 @@ def manifest(**facts: Any) -> captures.Manifest:
         "commands": (),
         "cache_control": "all",
     }
-    return captures.Manifest(**{**fixed, **facts})
+    return Manifest(**{**fixed, **facts})
 
 
-def made(root: Path, text: str, **facts: Any) -> captures.Capture:
-    draft = captures.create(root, "known")
+def made(root: Path, text: str, **facts: Any) -> Capture:
+    draft = create(root, "known")
     (draft.folder / "counters.csv").write_text(text, encoding="utf-8")
     return draft.finish(manifest(**facts))
 
@@ -506,13 +506,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     def start(text: str = "", error: RoofctlError | None = None, *, kept: bool = False) -> list[ProfileRequest]:
         requests: list[ProfileRequest] = []
 
-        def profile(request: ProfileRequest, *, progress: Callable[[Progress], None]) -> Profiled:
+        def profile(request: ProfileRequest, *, progress: Callable[[Progress], None]) -> Capture:
             requests.append(request)
-            progress(Progress(said=("the profiler says",)))
+            progress(Progress(messages=("the profiler says",)))
             if error and not kept:
                 raise error
-            capture = made(request.output or Path(captures.ROOT), text or capture_text())
-            return Profiled(capture.folder, capture.manifest, error)
+            capture = made(request.output or Path(ROOT), text or capture_text())
+            return Capture(capture.folder, capture.manifest, error)
 
         monkeypatch.setattr(run.profiling, "profile", profile)
         monkeypatch.setattr(run, "find_nvcc", lambda: "nvcc")
@@ -590,7 +590,7 @@ def test_a_capture_folder_knows_whether_caches_were_flushed(tmp_path: Path) -> N
 
 def test_a_manifest_names_the_gpu_where_the_data_does_not(tmp_path: Path) -> None:
     text = capture_text().replace("NVIDIA H200", "")
-    gpu = captures.GpuFacts("NVIDIA H200", "9.0")
+    gpu = Gpu("NVIDIA H200", "9.0")
     verdict = run.verify_capture([made(tmp_path, text, gpu=gpu).folder])
     assert verdict.gpu == "NVIDIA H200"
     assert "60 MiB" in row(verdict, "known_copy", "hbm_transactions").why
@@ -598,7 +598,7 @@ def test_a_manifest_names_the_gpu_where_the_data_does_not(tmp_path: Path) -> Non
 
 def test_a_capture_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made(tmp_path / captures.ROOT, capture_text())
+    made(tmp_path / ROOT, capture_text())
     assert run.verify_capture([Path("known")]).off == ()
     with pytest.raises(InputError, match="no file or capture called"):
         run.verify_capture([Path("nothing.csv")])

@@ -48,12 +48,16 @@ class Stored(NamedTuple):
 
 @dataclass
 class Index:
-    """A report in short: ``head`` and ``sessions`` belong to every part of it; ``texts`` by number."""
+    """A report in short: ``head`` and ``sessions`` belong to every part of it; ``texts`` by number.
+
+    ``programs`` gives the path of the program and the host of each process.
+    """
 
     head: bytes = b""
     sessions: list[bytes] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     results: list[Stored] = field(default_factory=list)
+    programs: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
@@ -99,7 +103,9 @@ def _block(file: BinaryIO, size: int, found: Index) -> None:
                     text.decode("utf-8", "replace") for _, _, text in fields(value) if isinstance(text, bytes)
                 ]
             elif number == _PROCESS and isinstance(value, bytes):
-                process = str(next((v for n, k, v in fields(value) if (n, k) == (1, VARINT)), ""))
+                parts = {n: v for n, _, v in fields(value)}
+                process = str(parts.get(1, ""))
+                found.programs[process] = (_text(parts.get(3)), _text(parts.get(2)))
             elif number == _SESSION and kind == BYTES:
                 found.sessions.append(header)
     except (ValueError, IndexError) as error:
@@ -109,6 +115,10 @@ def _block(file: BinaryIO, size: int, found: Index) -> None:
         raise NotWhole(f"it is cut: the block at byte {begin:,} goes on to byte {end:,}, the file ends at {size:,}")
     _results(file, (begin, end), numbers[_RESULTS], process, found)
     file.seek(end)
+
+
+def _text(value: int | bytes | None) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
 
 
 def _results(file: BinaryIO, block: tuple[int, int], count: int, process: str, found: Index) -> None:

@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import replace
+from contextlib import suppress
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -22,17 +22,18 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from roofctl.core import process
-from roofctl.core.errors import InputError, ToolError, ToolNotFound, ToolTimeout
+from roofctl.core.errors import InputError, ToolTimeout
 from roofctl.core.kernel_names import without_casts
 from roofctl.core.units import Unit
+from roofctl.cuda import tools
 from roofctl.launches.table import Part
-from roofctl.profilers import tools
 from roofctl.quantities import catalogue
 from roofctl.readers import streams
 from roofctl.readers.convert import LARGEST, Cell, Converter, make_frame, shape
 from roofctl.readers.ncurep import container
 from roofctl.readers.ncurep.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
 from roofctl.readers.ncurep.container import Index, NotWhole, Stored
+from roofctl.readers.ncurep.export import by_hand
 from roofctl.readers.numbers import Number, to_base
 
 _CHILD_BYTES: Final = 16 << 20
@@ -40,11 +41,8 @@ _CHILD_BYTES: Final = 16 << 20
 _MOST_CHILDREN: Final = 8
 _LOOK_SECONDS: Final = 0.1
 _SECONDS: Final = 60.0
-_EXPORT_SECONDS: Final = 120.0
 _BYTES_PER_SECOND: Final = 1 << 20
 """A child may take this long, and longer for a large report: a tenth of the speed measured."""
-_INSTALL: Final = "pip install 'roofctl[ncu-rep]'"
-_EXPORT: Final = "ncu --import {name} --csv --page raw --print-units base > {stem}.csv"
 _TAIL: Final = 160
 _EXACT: Final = 2**53
 """Up to here a float holds every whole number."""
@@ -71,10 +69,20 @@ def _is_text(path: Path) -> bool:
 
 
 def read_report(path: Path) -> list[Part] | None:
-    """The launches of a report as one part; None where ``ncu_report`` is not installed, or does not load and ncu is.
+    """The launches of a report as one part; None where no ``ncu_report`` loads here, and the ncu on PATH may print it.
 
     A report is what one run of ncu left, so its processes are one capture. Raises InputError that says what is
     wrong with the file: cut, damaged, made by a newer ncu, or without kernels.
+    """
+    index = indexed(path)
+    answers = ask(path, index, sorted(catalogue().counters() - set(IDENTITY)))
+    return None if answers is None else [_part(path, index.results, answers)]
+
+
+def indexed(path: Path) -> Index:
+    """Where the results of a report lie, process by process in the order of their first launch, as ncu prints them.
+
+    Raises InputError for a file that is no report, or one without results.
     """
     index = _index(path)
     if not index.results:
@@ -83,20 +91,30 @@ def read_report(path: Path) -> list[Part] | None:
             f"{path} is an Nsight Compute report{by} in which no kernel was profiled",
             hint="check the kernel filter, and profile child processes (ncu --target-processes all)",
         )
-    if find_spec("ncu_report") is None:
-        return None
-    # As ncu prints them: process by process, in the order in which they first launched.
     order = {name: number for number, name in enumerate(dict.fromkeys(stored.process for stored in index.results))}
-    results = sorted(index.results, key=lambda stored: order[stored.process])
-    try:
-        answers = _ask(path, index, results)
-    except _NotLoading:
-        if shutil.which("ncu"):
-            return None
-        raise
-    if unread := sum(answer["unread"] for answer in answers):
-        raise _not_understood(path, index, unread)
-    return [_part(path, results, answers)]
+    index.results.sort(key=lambda stored: order[stored.process])
+    return index
+
+
+def ask(path: Path, index: Index, counters: Sequence[str]) -> list[Answer] | None:
+    """Values of ``counters`` by NVIDIA's reader: the package ``ncu-report``, else the module in ncu's own folder.
+
+    None where neither is there, or neither works and ncu is on PATH.
+    """
+    problem: InputError | None = None
+    if find_spec("ncu_report"):
+        try:
+            return _ask(path, index, counters, None)
+        except InputError as error:  # the package may be older than the ncu here
+            problem = error
+    module = tools.report_module()
+    if module:
+        # Where ncu's own module fails, ncu itself prints the report, or the reason why it cannot.
+        with suppress(InputError):
+            return _ask(path, index, counters, module)
+    if problem and not (isinstance(problem, _NotLoading) and shutil.which("ncu")):
+        raise problem
+    return None
 
 
 def _index(path: Path) -> Index:
@@ -116,23 +134,28 @@ def _index(path: Path) -> Index:
         raise InputError(f"{path} cannot be read: {error.strerror}", hint="check its permissions") from error
 
 
-def _ask(path: Path, index: Index, results: Sequence[Stored]) -> list[Answer]:
-    """Answers of children, each for a share of the results."""
+def _ask(path: Path, index: Index, counters: Sequence[str], module: Path | None) -> list[Answer]:
+    """Answers of child processes, each for a share of the results; ``module`` is the folder of ``ncu_report``."""
+    results = index.results
     size = sum(stored.size for stored in results)
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     count = max(1, min(processors, _MOST_CHILDREN, len(results), -(-size // _CHILD_BYTES)))
     bounds = [len(results) * number // count for number in range(count + 1)]
     shares = [results[begin:end] for begin, end in pairwise(bounds)]
     with TemporaryDirectory(prefix="roofctl-") as folder, ThreadPoolExecutor(count) as pool:
-        plans = [_plan(path, index, share, Path(folder) / f"{number}.json") for number, share in enumerate(shares)]
+        files = [Path(folder) / f"{number}.json" for number in range(count)]
+        plans = [_plan(path, index, share, counters, file) for share, file in zip(shares, files, strict=True)]
         seconds = _SECONDS + size / _BYTES_PER_SECOND
-        answers = [pool.submit(_answer, path, index, plan, seconds) for plan in plans]
+        pending = [pool.submit(_answer, path, index, plan, seconds, module) for plan in plans]
         if tell := streams.watcher():
-            while wait(answers, timeout=_LOOK_SECONDS).not_done:
+            while wait(pending, timeout=_LOOK_SECONDS).not_done:
                 done = sum(_counter(plan).stat().st_size for plan in plans)
                 tell(path, size * done // len(results), size)
             tell(path, size, size)
-        return [answer.result() for answer in answers]
+        answers = [each.result() for each in pending]
+    if unread := sum(answer["unread"] for answer in answers):
+        raise _not_understood(path, index, unread)
+    return answers
 
 
 def _counter(plan: Path) -> Path:
@@ -140,14 +163,14 @@ def _counter(plan: Path) -> Path:
     return plan.with_suffix(".read")
 
 
-def _plan(path: Path, index: Index, results: Sequence[Stored], where: Path) -> Path:
+def _plan(path: Path, index: Index, results: Sequence[Stored], counters: Sequence[str], where: Path) -> Path:
     plan: Plan = {
         "path": str(path.resolve()),
         "head": index.head.hex(),
         "sessions": [session.hex() for session in index.sessions],
         "texts": index.texts,
         "results": [(stored.offset, stored.size) for stored in results],
-        "counters": sorted(catalogue().counters() - set(IDENTITY)),
+        "counters": list(counters),
         "counter": str(_counter(where)),
     }
     _counter(where).touch()
@@ -155,10 +178,10 @@ def _plan(path: Path, index: Index, results: Sequence[Stored], where: Path) -> P
     return where
 
 
-def _answer(path: Path, index: Index, plan: Path, seconds: float) -> Answer:
+def _answer(path: Path, index: Index, plan: Path, seconds: float, module: Path | None) -> Answer:
     # The child finds this very roofctl, and no module that happens to lie in the user's folder.
     source = str(Path(container.__file__).parents[3])
-    search = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    search = os.pathsep.join(filter(None, (source, str(module or ""), os.environ.get("PYTHONPATH"))))
     try:
         child = process.run(
             [sys.executable, "-m", "roofctl.readers.ncurep.child", plan],
@@ -169,7 +192,7 @@ def _answer(path: Path, index: Index, plan: Path, seconds: float) -> Answer:
     except ToolTimeout as error:
         raise InputError(
             f"{path}: NVIDIA's report reader did not finish within {seconds:.0f} s and was stopped",
-            hint="the report may be damaged: copy it again, or export it with: " + _export(path),
+            hint="the report may be damaged: copy it again, or export it with: " + by_hand(path),
         ) from error
     if child.returncode:
         if index.version and tools.numbers(index.version) > tools.numbers(_reader_version()):
@@ -179,17 +202,17 @@ def _answer(path: Path, index: Index, plan: Path, seconds: float) -> Answer:
             raise InputError(
                 f"{path}: NVIDIA's report reader needs more memory than it may have here ({last})",
                 hint="raise the limit where there is one (ulimit -v), else the report may be damaged; or export it: "
-                + _export(path),
+                + by_hand(path),
             )
         if re.match(r"(?:ImportError|ModuleNotFoundError)\b", last):
             raise _NotLoading(
                 f"{path} is an Nsight Compute report, but NVIDIA's report reader does not load here: {last}",
-                hint=f"pip install --force-reinstall ncu-report; or where ncu is: {_export(path)}",
+                hint=f"pip install --force-reinstall ncu-report; or where ncu is: {by_hand(path)}",
             )
         if not child.signal and not _OF_READER.search(child.stderr):
             raise InputError(
                 f"{path} could not be read, though no fault was found in it: {last or 'the reader says no reason'}",
-                hint=f"check the memory and the space for temporary files; or export it: {_export(path)}",
+                hint=f"check the memory and the space for temporary files; or export it: {by_hand(path)}",
             )
         how = f"crashed ({process.signal_name(child.signal)})" if child.signal else f"failed ({last})"
         raise InputError(
@@ -207,35 +230,42 @@ def _reader_version() -> str:
         return "0"
 
 
-def _export(path: Path) -> str:
-    return _EXPORT.format(name=path.name, stem=path.stem)
-
-
 def _not_understood(path: Path, index: Index, unread: int) -> InputError:
     """The error for a whole container whose results NVIDIA's reader makes nothing of."""
     reader = _reader_version()
     if index.version and tools.numbers(index.version) > tools.numbers(reader):
         return InputError(
             f"{path} was made by ncu {index.version}, newer than the report reader here (ncu-report {reader})",
-            hint=f"pip install -U ncu-report; or export it with that ncu: {_export(path)}",
+            hint=f"pip install -U ncu-report; or export it with that ncu: {by_hand(path)}",
         )
     return InputError(
         f"{path} is a damaged Nsight Compute report: ncu-report {reader} cannot read {unread:,} or more of its "
         f"{len(index.results):,} results",
-        hint="copy it again, or profile again; if ncu can read it, export it with: " + _export(path),
+        hint="copy it again, or profile again; if ncu can read it, export it with: " + by_hand(path),
     )
 
 
-def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> Part:
+def joined(answers: Sequence[Answer]) -> tuple[dict[str, list[Any]], dict[str, str]]:
+    """Values of all launches by metric, and the unit of each metric."""
     columns: dict[str, list[Any]] = {name: [] for answer in answers for name in answer["values"]}
     units: dict[str, str] = {}
     for answer in answers:
         units = {**answer["units"], **units}
         for name in columns:
             columns[name] += unpacked(answer["values"][name])
-    found = [kernel for answer in answers for kernel in answer["kernels"]]
-    short = {kernel: without_casts(kernel) for kernel in set(found)}
-    kernels = [short[kernel] for kernel in found]
+    return columns, units
+
+
+def kernels_of(answers: Sequence[Answer]) -> list[str]:
+    """Kernel names of all launches, as ncu prints them."""
+    names = [kernel for answer in answers for kernel in answer["kernels"]]
+    short = {name: without_casts(name) for name in set(names)}
+    return [short[name] for name in names]
+
+
+def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> Part:
+    columns, units = joined(answers)
+    kernels = kernels_of(answers)
     devices = columns.get(DEVICE_NAME, [None] * len(kernels))
     identity: dict[str, Sequence[Any]] = {
         "kernel": kernels,
@@ -243,7 +273,7 @@ def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> P
         "block": _shapes(columns, BLOCK, len(kernels)),
         "grid": _shapes(columns, GRID, len(kernels)),
         "device": [value if isinstance(value, str) and value else None for value in devices],
-        "compute_capability": _joined(columns, CAPABILITY, "{}.{}", len(kernels)),
+        "compute_capability": formatted(columns, CAPABILITY, "{}.{}", len(kernels)),
         "launches": [1] * len(kernels),
         "is_summary": [False] * len(kernels),
     }
@@ -256,12 +286,13 @@ def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> P
 
 
 def _shapes(columns: Mapping[str, list[Any]], names: Sequence[str], count: int) -> list[str | None]:
-    texts = _joined(columns, names, "({}, {}, {})", count)
-    shapes = {text: shape(text or "") or None for text in set(texts)}
-    return [shapes[text] for text in texts]
+    texts = formatted(columns, names, "({}, {}, {})", count)
+    known = {text: shape(text or "") or None for text in set(texts)}
+    return [known[text] for text in texts]
 
 
-def _joined(columns: Mapping[str, list[Any]], names: Sequence[str], form: str, count: int) -> list[str | None]:
+def formatted(columns: Mapping[str, list[Any]], names: Sequence[str], form: str, count: int) -> list[str | None]:
+    """Some metrics of each launch as one text of ``form``; None where a metric is missing."""
     if any(name not in columns for name in names):
         return [None] * count
     made: dict[tuple[Any, ...], str | None] = {}
@@ -321,50 +352,3 @@ def _number(name: str, value: Any, unit: Unit, source: str, launch: int) -> Numb
     if _as_stored(unit):
         return value if whole is None else whole
     return to_base(Decimal(repr(value) if whole is None else whole), unit)
-
-
-def plain(parts: Sequence[Part]) -> list[Part]:
-    """Parts read from what ncu printed, under the names that the report's own reader gives."""
-    return [
-        replace(part, frame=part.frame.assign(kernel=[without_casts(name) for name in part.frame["kernel"]]))
-        for part in parts
-    ]
-
-
-def exported_lines(path: Path) -> list[str]:
-    """What the ncu on PATH prints of a report. Raises InputError that says what to install where that fails."""
-    try:
-        ncu = tools.locate("ncu")
-        known = tools.ask_version("ncu", ncu)
-        answer = process.run(
-            [ncu, "--import", path.resolve(), "--csv", "--page", "raw", "--print-units", "base"],
-            env={"LC_ALL": "C"},
-            timeout=_EXPORT_SECONDS + path.stat().st_size / _BYTES_PER_SECOND,
-        )
-    except ToolNotFound as error:
-        raise InputError(
-            f"{path} is an Nsight Compute report; reading it needs NVIDIA's reader or ncu, and neither is here",
-            hint=f"{_INSTALL}; or where ncu is: {_export(path)}",
-        ) from error
-    except ToolError as error:
-        raise InputError(
-            f"{path} is an Nsight Compute report, and ncu cannot print it: {error.message}", hint=_INSTALL
-        ) from error
-    if answer.returncode:
-        made = container.index(path).version
-        by = f", which ncu {made} made" if made else ""
-        raise InputError(
-            f"{path}: ncu {known} cannot read this report{by}: {_said(answer.stdout + answer.stderr)}",
-            hint=f"{_INSTALL} (reads reports of 2020 to 2026), or export it with the ncu that made it: {_export(path)}",
-        )
-    if not answer.stdout.strip():
-        raise InputError(
-            f"{path}: ncu {known} printed nothing of this report",
-            hint=f"{_INSTALL}, or export it with the ncu that made it: {_export(path)}",
-        )
-    return answer.stdout.splitlines()
-
-
-def _said(text: str) -> str:
-    line = next((line for line in text.splitlines() if line.startswith("==ERROR==")), "it says no reason")
-    return re.sub(r"^==ERROR== ", "", line)[:_TAIL]

@@ -1,41 +1,19 @@
-"""What was found on a machine, as values, and the pure readers of the texts it comes from.
+"""The state of a machine as values, and the pure parsers of the texts they come from.
 
-None means not known, never zero: boards such as Jetson answer ``[N/A]`` to most questions.
+None means unknown, never zero: boards such as Jetson report ``[N/A]`` for most fields.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from roofctl.profilers.smi import answered, number
+from roofctl.core.gpu import Gpu
 
 _CAP_SYS_ADMIN: Final = 21
-_WHOLE_USER_NAMESPACE: Final = (0, 0, 2**32 - 1)
-
-SMI_FIELDS: Final = (
-    "index",
-    "name",
-    "uuid",
-    "driver_version",
-    "compute_cap",
-    "mig.mode.current",
-    "ecc.mode.current",
-    "clocks.sm",
-    "clocks.max.sm",
-    "clocks.mem",
-    "clocks.max.mem",
-    "clocks.applications.graphics",
-    "clocks.default_applications.graphics",
-    "clocks_throttle_reasons.active",
-    "memory.total",
-    "memory.used",
-    "utilization.gpu",
-)
-"""What nvidia-smi is asked about each GPU; a field that a version lacks is left out."""
+_INITIAL_USER_NAMESPACE: Final = (0, 0, 2**32 - 1)
 
 
 @dataclass(frozen=True)
@@ -61,34 +39,8 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Gpu:
-    """One GPU. ``matches`` are the names of GPU profiles that fit, best first; ``match_reason`` says by what."""
-
-    index: int
-    name: str
-    uuid: str | None = None
-    compute_capability: str | None = None
-    sm_count: int | None = None
-    mig: bool | None = None
-    ecc: bool | None = None
-    sm_clock_hz: float | None = None
-    max_sm_clock_hz: float | None = None
-    memory_clock_hz: float | None = None
-    max_memory_clock_hz: float | None = None
-    application_clock_hz: float | None = None
-    default_application_clock_hz: float | None = None
-    clock_reasons: int | None = None
-    memory_bytes: float | None = None
-    memory_used_bytes: float | None = None
-    utilization_percent: float | None = None
-    pids: tuple[int, ...] = ()
-    matches: tuple[str, ...] = ()
-    match_reason: str = ""
-
-
-@dataclass(frozen=True)
 class Devices:
-    """The GPUs, who listed them, and the driver. ``problem`` is the text of a tool that is there but fails."""
+    """The GPUs, the tool that listed them, and the driver. ``problem`` is the message of a tool that fails."""
 
     gpus: tuple[Gpu, ...] = ()
     source: str = ""
@@ -149,8 +101,8 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Everything that was found."""
+class MachineState:
+    """A machine as the probes saw it."""
 
     host: str
     devices: Devices = Devices()
@@ -166,50 +118,10 @@ class Facts:
     services: tuple[str, ...] = ()
 
 
-def gpu_of(row: Mapping[str, object], position: int) -> Gpu:
-    """A GPU from one row of nvidia-smi's answers; ``position`` stands in for an index that is not given."""
-    mega, mebi = 1e6, 2**20
-    index = number(row.get("index"))
-    return Gpu(
-        index=position if index is None else int(index),
-        name=answered(row.get("name")) or "name not known",
-        uuid=answered(row.get("uuid")),
-        compute_capability=_capability(row.get("compute_cap")),
-        mig=_switch(row.get("mig.mode.current")),
-        ecc=_switch(row.get("ecc.mode.current")),
-        sm_clock_hz=number(row.get("clocks.sm"), mega),
-        max_sm_clock_hz=number(row.get("clocks.max.sm"), mega),
-        memory_clock_hz=number(row.get("clocks.mem"), mega),
-        max_memory_clock_hz=number(row.get("clocks.max.mem"), mega),
-        application_clock_hz=number(row.get("clocks.applications.graphics"), mega),
-        default_application_clock_hz=number(row.get("clocks.default_applications.graphics"), mega),
-        clock_reasons=_bits(row.get("clocks_throttle_reasons.active")),
-        memory_bytes=number(row.get("memory.total"), mebi),
-        memory_used_bytes=number(row.get("memory.used"), mebi),
-        utilization_percent=number(row.get("utilization.gpu")),
-    )
-
-
-def _capability(cell: object) -> str | None:
-    text = answered(cell)
-    return text if text and re.fullmatch(r"\d+\.\d+", text) else None
-
-
-def _switch(cell: object) -> bool | None:
-    return {"enabled": True, "disabled": False}.get((answered(cell) or "").lower())
-
-
-def _bits(cell: object) -> int | None:
-    text = answered(cell) or ""
-    if re.fullmatch(r"0x[0-9a-fA-F]+", text):
-        return int(text, 16)
-    return int(text) if text.isdigit() else None
-
-
 def with_cuda(devices: Devices, cuda: CudaDriver) -> Devices:
-    """The GPUs with what the CUDA driver knows of them; its own list where no other tool has one (Jetson)."""
+    """The GPUs, completed from the CUDA driver; the driver's own list where no other tool has one (Jetson)."""
     if not devices.gpus and cuda.devices:
-        gpus = tuple(Gpu(index, device.name, device.uuid) for index, device in enumerate(cuda.devices))
+        gpus = tuple(Gpu(device.name, index=index, uuid=device.uuid) for index, device in enumerate(cuda.devices))
         devices = replace(devices, gpus=gpus, source="the CUDA driver")
     by_uuid = {device.uuid: device for device in cuda.devices}
     only = cuda.devices[0] if len(cuda.devices) == len(devices.gpus) == 1 else None
@@ -248,9 +160,9 @@ def is_root(status: str) -> bool:
 
 
 def in_user_namespace(uid_map: str) -> bool:
-    """Whether ``/proc/self/uid_map`` is not the whole machine's: capabilities then count inside only."""
+    """Whether ``/proc/self/uid_map`` maps less than all users: capabilities then count inside the namespace only."""
     numbers = re.findall(r"\d+", uid_map)
-    return bool(numbers) and tuple(map(int, numbers[:3])) != _WHOLE_USER_NAMESPACE
+    return bool(numbers) and tuple(map(int, numbers[:3])) != _INITIAL_USER_NAMESPACE
 
 
 def version_tuple(text: str | None) -> tuple[int, ...]:

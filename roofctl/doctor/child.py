@@ -1,7 +1,7 @@
-"""Questions asked in a child process: a broken driver library can crash or hang whoever loads it.
+"""Probes that run in a child process: a broken driver library can crash or hang the process that loads it.
 
-Run as a script, ``ask.py cuda | nvml | import NAME``; the answer is one JSON object on stdout.
-Only the standard library is needed, and whatever is asked about.
+Run as a script, ``child.py cuda | nvml | import NAME``; the result is one JSON object on stdout.
+Only the standard library is needed, and the library that is probed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CUDA_CC_MAJOR, _CUDA_CC_MINOR = 75, 76
 
 
 def cuda(library: Any | None = None) -> dict[str, Any]:
-    """What the CUDA driver library says: its version and the devices it can use."""
+    """The version of the CUDA driver library and the devices it can use."""
     try:
         driver = library or ctypes.CDLL("libcuda.so.1")
     except OSError as error:
@@ -70,11 +70,11 @@ def _cuda_device(driver: Any, ordinal: int) -> dict[str, Any]:
 
 
 def nvml(library: Any | None = None) -> dict[str, Any]:
-    """What NVML says through pynvml, in the words and units of nvidia-smi's CSV; null where it has no answer."""
+    """The GPUs by NVML (pynvml), with the names and units of nvidia-smi's CSV; null where a value is not supported."""
     try:
         lib = library or importlib.import_module("pynvml")
         lib.nvmlInit()
-    except Exception as error:  # noqa: BLE001  whatever stops it is the answer
+    except Exception as error:  # noqa: BLE001  any failure is the result
         return {"problem": _text(error)}
     count = _try(lib, lib.nvmlDeviceGetCount) or 0
     return {
@@ -84,7 +84,7 @@ def nvml(library: Any | None = None) -> dict[str, Any]:
 
 
 def _try(lib: Any, call: Callable[..., Any], *arguments: Any) -> Any:
-    """The answer of an NVML call; None for "not supported" and its relatives, which boards such as Jetson give."""
+    """The result of an NVML call; None for its errors: boards such as Jetson support few calls."""
     try:
         return call(*arguments)
     except lib.NVMLError:
@@ -130,7 +130,7 @@ def importing(name: str) -> dict[str, Any]:
     package = name.partition(".")[0]
     try:
         importlib.import_module(name)
-    except Exception as error:  # noqa: BLE001  whatever stops it is the answer
+    except Exception as error:  # noqa: BLE001  any failure is the result
         missing = isinstance(error, ModuleNotFoundError) and error.name == package
         return {"missing": missing, "problem": _text(error)}
     try:
