@@ -73,12 +73,12 @@ def calibrate(
       roofctl calibrate
       roofctl calibrate --profile h200 --level hbm --level l2 --plot
     """
-    from roofctl.microbench.calibrate import Request, session
+    from roofctl.microbench.calibrate import CalibrationRequest, session
     from roofctl.microbench.levels import LEVELS
     from roofctl.microbench.pycuda_device import open_device
 
     size = options["size_mb"]
-    request = Request(
+    request = CalibrationRequest(
         profile=options["profile"],
         levels=LEVELS if not levels or "all" in levels else tuple(level for level in LEVELS if level in levels),
         arch=options["arch"],

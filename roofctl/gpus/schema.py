@@ -83,7 +83,7 @@ def _yaml_word(value: object) -> str:
     return "null" if value is None else str(value)
 
 
-class Clocks(Model):
+class ClockFacts(Model):
     """Clocks in Hz. Tensor peaks on data sheets can assume a lower clock than the SMs reach.
 
     ``sm_base_hz`` is what the SMs run at under ncu's ``--clock-control base``.
@@ -95,7 +95,7 @@ class Clocks(Model):
     l2_hz: Fact[Rate] | None = None
 
     @model_validator(mode="after")
-    def _base_below_boost(self) -> Clocks:
+    def _base_below_boost(self) -> ClockFacts:
         base, boost = self.sm_base_hz.value if self.sm_base_hz else None, self.sm_boost_hz.value
         if base is not None and base >= boost:
             raise ValueError(
@@ -156,7 +156,7 @@ class GpuProfile(Model):
     sources: dict[Text, Text]
     sm_count: KnownFact[Count]
     schedulers_per_sm: KnownFact[Count]
-    clocks: Clocks
+    clocks: ClockFacts
     l1: L1
     shared: Shared
     l2: L2

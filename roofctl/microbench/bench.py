@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, Protocol
 from roofctl.core.errors import DeviceError, VerificationError
 from roofctl.cuda.toolchain import Toolchain
 from roofctl.microbench import reference, stats
-from roofctl.microbench.device import Device, Job, Launch, Timing
-from roofctl.microbench.table import HELPERS, KERNELS, Kernel
+from roofctl.microbench.device import BatchTiming, ComputeDevice, Job, KernelLaunch
+from roofctl.microbench.table import HELPERS, KERNELS, Microbenchmark
 
 _MOST_DIFFERENCES: Final = 10
 _PROBE_NS: Final = 200_000
@@ -122,7 +122,7 @@ class Sampled:
 class Bench:
     """What every measurement needs: the device, the tools, how much effort, and scratch memory."""
 
-    device: Device
+    device: ComputeDevice
     tools: Toolchain
     effort: Effort = FULL
     size_bytes: int | None = None
@@ -140,7 +140,7 @@ class Bench:
                 self.device.load(source, self.tools.image(source))
                 self.loaded.add(source)
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> Microbenchmark:
         """The table's entry; its file is loaded."""
         kernel = KERNELS[name]
         self.ready(kernel.source)
@@ -187,17 +187,17 @@ class Bench:
         """Where kernels add up what they loaded."""
         return self.small("total")
 
-    def helper(self, name: str, *values: float, grid: int | None = None, block: int = 256) -> Launch:
+    def helper(self, name: str, *values: float, grid: int | None = None, block: int = 256) -> KernelLaunch:
         """A launch of a kernel that measures nothing."""
         source, signature = HELPERS[name]
         self.ready(source)
-        return Launch(source, name, grid or self.device.facts.sm_count * 8, block, signature, values)
+        return KernelLaunch(source, name, grid or self.device.facts.sm_count * 8, block, signature, values)
 
     def fill(self, address: int, elements: int, width: int) -> None:
         """Fill memory with the pattern."""
         self.device.run([self.helper(f"fill_e{width}", address, elements, *reference.PATTERN)])
 
-    def time(self, jobs: Sequence[Job], wait_ns: int = _LEAD_NS) -> Timing:
+    def time(self, jobs: Sequence[Job], wait_ns: int = _LEAD_NS) -> BatchTiming:
         """One timed batch. The device waits a moment first, so that the batch is queued when the time starts."""
         timing = self.device.time(jobs, [self.helper("clock_probe", self.clocks, wait_ns, grid=1, block=1)])
         self.busy_seconds += timing.seconds
@@ -228,7 +228,7 @@ def check_memory(bench: Bench, address: int, elements: int, width: int, *, line:
         raise VerificationError(f"{what}: {count} of {elements} elements hold wrong values", hint=_WRONG)
 
 
-def check_sum(bench: Bench, launch: Launch, expected: int, what: str) -> None:
+def check_sum(bench: Bench, launch: KernelLaunch, expected: int, what: str) -> None:
     """The sum over all that a launch loaded, modulo 2^32."""
     bench.device.set_bytes(bench.total, 0, 4)
     bench.device.run([launch])
@@ -371,22 +371,22 @@ def _sustain(bench: Bench, variant: Variant, scale: int) -> Sampled:
     effort = bench.effort
     scale, _ = scale_to(bench, variant, effort.sustain_sample_seconds, scale)
     batch = variant.round_of(scale)
-    timings: list[Timing] = []
+    timings: list[BatchTiming] = []
     while sum(t.seconds for t in timings) < effort.sustain_seconds:
         timings.append(_timed(bench, variant, batch))
     manner = f"sustained for {sum(t.seconds for t in timings):.1f} s"
     return replace(_sampled(variant, batch, timings, FULL.samples), manner=manner)
 
 
-def _timed(bench: Bench, variant: Variant, batch: Round) -> Timing:
+def _timed(bench: Bench, variant: Variant, batch: Round) -> BatchTiming:
     """One sample. The SM clock is the kernel's own where it keeps a watch, else a probe's right after it."""
     timing = bench.time(batch.jobs)
     if not variant.clocked:
         bench.device.run([bench.helper("clock_probe", bench.clocks, _PROBE_NS, grid=1, block=1)])
-    return Timing(timing.seconds, bench.clock_hz() or timing.sm_clock_hz, timing.memory_clock_hz)
+    return BatchTiming(timing.seconds, bench.clock_hz() or timing.sm_clock_hz, timing.memory_clock_hz)
 
 
-def _sampled(variant: Variant, batch: Round, timings: Sequence[Timing], wanted: int) -> Sampled:
+def _sampled(variant: Variant, batch: Round, timings: Sequence[BatchTiming], wanted: int) -> Sampled:
     result = stats.summarize([batch.work / t.seconds for t in timings])
     sm = tuple(t.sm_clock_hz for t in timings if t.sm_clock_hz is not None)
     memory = tuple(t.memory_clock_hz for t in timings if t.memory_clock_hz is not None)

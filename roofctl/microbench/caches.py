@@ -10,8 +10,8 @@ from typing import Final, Protocol
 
 from roofctl.microbench import reference
 from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Round, Variant, check_sum
-from roofctl.microbench.device import Launch
-from roofctl.microbench.table import Kernel
+from roofctl.microbench.device import KernelLaunch
+from roofctl.microbench.table import Microbenchmark
 
 L2_SHARES: Final = (0.26, 0.401)
 """Least and most of the L2 that a calibration set takes: with near copies of far lines it still fits."""
@@ -96,9 +96,9 @@ def walk_variant(bench: Bench, buffer: Buffer, walk: Walk) -> Variant:
     places = (walk.part, share, chunk, share, 7) if walk.by_warp else (walk.part, chunk, walk.turn, walk.part, 7)
     turns = max(1, _TICKET_BYTES // chunk)
 
-    def launch(turns: int, each: int, counter: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(turns: int, each: int, counter: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         values = (buffer.address, *places, turns, warps * each, counter, mask, needle, bench.total, bench.clocks)
-        return Launch(kernel.source, kernel.name, grid, walk.block, kernel.signature, values)
+        return KernelLaunch(kernel.source, kernel.name, grid, walk.block, kernel.signature, values)
 
     def round_of(scale: int) -> Round:
         counter = bench.small("tickets") if walk.shared_work else 0
@@ -135,9 +135,9 @@ def _l1(bench: Bench, buffer: Buffer, name: str, block: int, ctas: int) -> Varia
     loads = kernel.item_bytes // width
     grid = bench.device.facts.sm_count * ctas
 
-    def launch(iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         values = (buffer.address, iterations, mask, needle, bench.total, bench.clocks)
-        return Launch(kernel.source, kernel.name, grid, block, kernel.signature, values, prefer_l1=True)
+        return KernelLaunch(kernel.source, kernel.name, grid, block, kernel.signature, values, prefer_l1=True)
 
     def verify(*, full: bool) -> None:  # noqa: ARG001 - there is one size
         words = grid * block * 4 * width // 4
@@ -155,7 +155,7 @@ def _loop_round(launch: Launcher, work: int, scale: int) -> Round:
 class Launcher(Protocol):
     """Makes the launch with that many turns of the loop; mask and needle 0 for the verify launch."""
 
-    def __call__(self, iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch: ...
+    def __call__(self, iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch: ...
 
 
 SHARED_MIXES: Final[dict[str, tuple[str, ...]]] = {
@@ -175,9 +175,9 @@ def _shared(bench: Bench, name: str, mix: str, block: int) -> Variant:
     kernel = bench.kernel(name)
     grid = bench.device.facts.sm_count
 
-    def launch(iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         values = (iterations, _MUL, _ADD, mask, needle, bench.total, bench.clocks)
-        return Launch(kernel.source, kernel.name, grid, block, kernel.signature, values)
+        return KernelLaunch(kernel.source, kernel.name, grid, block, kernel.signature, values)
 
     def verify(*, full: bool) -> None:  # noqa: ARG001 - there is one size
         check_sum(bench, launch(3, 0, 0), _shared_sum(kernel, mix, block, turns=3) * grid, name)
@@ -186,7 +186,7 @@ def _shared(bench: Bench, name: str, mix: str, block: int) -> Variant:
     return Variant(settings, partial(_loop_round, launch, grid * block * kernel.item_bytes), verify)
 
 
-def _shared_sum(kernel: Kernel, mix: str, block: int, *, turns: int) -> int:
+def _shared_sum(kernel: Microbenchmark, mix: str, block: int, *, turns: int) -> int:
     """What the words of one CTA add up to: each warp has a kibibyte, 256 words."""
     starts = [256 * warp for warp in range(block // 32)]
     if mix == "read":

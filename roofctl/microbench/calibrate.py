@@ -13,13 +13,13 @@ from roofctl.cuda.toolchain import Toolchain, arch_of, checked_arch
 from roofctl.microbench import bench as benches
 from roofctl.microbench import identify, results
 from roofctl.microbench.bench import Bench
-from roofctl.microbench.device import Device
+from roofctl.microbench.device import ComputeDevice
 from roofctl.microbench.levels import LEVELS, Outcome, run_level
 from roofctl.microbench.table import KERNELS, SOURCES, builds_for
 
 
 @dataclass(frozen=True)
-class Request:
+class CalibrationRequest:
     """What the user asks for."""
 
     profile: str = identify.AUTO
@@ -33,7 +33,7 @@ class Request:
 class Session:
     """A device that has been recognised, with its tools: ready to measure. ``run`` grows with each result."""
 
-    request: Request
+    request: CalibrationRequest
     bench: Bench
     run: results.Run
     doubts: tuple[str, ...]
@@ -65,8 +65,8 @@ class Session:
 
 @contextmanager
 def session(
-    request: Request,
-    open_device: Callable[[], Device],
+    request: CalibrationRequest,
+    open_device: Callable[[], ComputeDevice],
     *,
     tools: Callable[[str], Toolchain] | None = None,
     cwd: Path | None = None,
@@ -86,7 +86,7 @@ def session(
         device.close()
 
 
-def _arch(request: Request, device: Device) -> str:
+def _arch(request: CalibrationRequest, device: ComputeDevice) -> str:
     """The architecture to build for; raises DeviceError for one whose code this GPU cannot run."""
     own = arch_of(device.facts.compute_capability)
     if request.arch is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from roofctl.core.errors import DeviceError, InputError
 from roofctl.gpus import Found, GpuProfile, find_profile, match_device
 from roofctl.gpus.match import plain_name
-from roofctl.microbench.device import Device, DeviceFacts
+from roofctl.microbench.device import ComputeDevice, DeviceFacts
 
 AUTO = "auto"
 
@@ -66,7 +66,7 @@ def refuse_slice(facts: DeviceFacts) -> None:
         )
 
 
-def doubts(device: Device, profile: GpuProfile) -> tuple[str, ...]:
+def doubts(device: ComputeDevice, profile: GpuProfile) -> tuple[str, ...]:
     """What a user should know before trusting figures from this GPU."""
     facts, found = device.facts, []
     others = device.processes()

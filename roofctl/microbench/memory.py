@@ -11,8 +11,8 @@ from typing import Final, Protocol
 from roofctl.core.errors import DeviceError
 from roofctl.microbench import reference
 from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Probe, Round, Variant, check_memory, check_sum
-from roofctl.microbench.device import Copy, Job, Launch
-from roofctl.microbench.table import BULK_STAGES, BULK_TILE_BYTES, MIXES, POLICIES, VECTORS, WIDTHS, Kernel
+from roofctl.microbench.device import Copy, Job, KernelLaunch
+from roofctl.microbench.table import BULK_STAGES, BULK_TILE_BYTES, MIXES, POLICIES, VECTORS, WIDTHS, Microbenchmark
 
 BLOCKS: Final = (128, 256, 512, 1024)
 _GRANULE: Final = 1 << 22
@@ -107,10 +107,10 @@ def _plain(bench: Bench, slab: Arrays, mix: str, width: int, block: int, vectors
     kernel = bench.kernel(f"hbm_{mix}_w{width}_v{vectors}_{policy}")
     size, addresses = slab.split(mix)
 
-    def launch(bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         grid = bytes_per_array // (width * vectors * block)
         values = (*addresses, *_constants(mix), mask, needle, bench.total)
-        return Launch(kernel.source, kernel.name, grid, block, kernel.signature, values)
+        return KernelLaunch(kernel.source, kernel.name, grid, block, kernel.signature, values)
 
     def round_of(scale: int) -> Round:
         jobs: tuple[Job, ...] = (launch(size),) * scale
@@ -151,11 +151,11 @@ def _bulk(bench: Bench, slab: Arrays, mix: str, stages: int, ctas: int, shared: 
     def tiles(bytes_per_array: int) -> int:
         return bytes_per_array // BULK_TILE_BYTES // grid
 
-    def launch(bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         each = tiles(bytes_per_array)
         places = (each, 1) if order == "contiguous" else (1, grid)
         values = (*addresses, *_constants(mix), mask, needle, bench.total, each, *places)
-        return Launch(kernel.source, kernel.name, grid, 128, kernel.signature, values, shared)
+        return KernelLaunch(kernel.source, kernel.name, grid, 128, kernel.signature, values, shared)
 
     def round_of(scale: int) -> Round:
         jobs: tuple[Job, ...] = (launch(size),) * scale
@@ -170,13 +170,13 @@ def _bulk(bench: Bench, slab: Arrays, mix: str, stages: int, ctas: int, shared: 
 class _Launcher(Protocol):
     """The ``launch`` functions above."""
 
-    def __call__(self, bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch: ...
+    def __call__(self, bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch: ...
 
 
 def _verify(
     bench: Bench,
     mix: str,
-    kernel: Kernel,
+    kernel: Microbenchmark,
     addresses: tuple[int, int, int],
     width: int,
     launch: _Launcher,

@@ -18,7 +18,7 @@ LOADS_AND_STORES: Final = frozenset(
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Microbenchmark:
     """One kernel. An item is an access (HBM) or one turn of the loop of ``threads`` threads together.
 
     ``item_bytes`` and ``item_operations`` are per item. ``opcodes`` is what the machine code holds per
@@ -86,13 +86,13 @@ CHAINS: Final[dict[str, int]] = {"fp32": 8, "fp64": 8, "fp16": 16, "bf16": 16}
 """Independent multiply-add chains of a thread: enough to hide latency, and that operands are reused."""
 
 
-def _hbm() -> Iterator[Kernel]:
+def _hbm() -> Iterator[Microbenchmark]:
     for mix, (reads, writes) in MIXES.items():
         variants = [(16, v, policy) for v in VECTORS for policy in POLICIES[mix]]
         variants += [(w, 4, "plain") for w in WIDTHS[:-1]]
         for width, vectors, policy in variants:
             accesses = (("LDG", vectors * reads), ("STG", vectors * writes))
-            yield Kernel(
+            yield Microbenchmark(
                 name=f"hbm_{mix}_w{width}_v{vectors}_{policy}",
                 source="hbm.cu",
                 signature=HBM_SIGNATURE,
@@ -105,10 +105,10 @@ def _hbm() -> Iterator[Kernel]:
             )
 
 
-def _hbm_bulk() -> Iterator[Kernel]:
+def _hbm_bulk() -> Iterator[Microbenchmark]:
     for mix, (reads, writes) in MIXES.items():
         for stages in BULK_STAGES[mix]:
-            yield Kernel(
+            yield Microbenchmark(
                 name=f"hbm_bulk_{mix}_s{stages}",
                 source="hbm_bulk.cu",
                 signature=BULK_SIGNATURE,
@@ -122,7 +122,7 @@ def _hbm_bulk() -> Iterator[Kernel]:
             )
 
 
-def _caches() -> Iterator[Kernel]:
+def _caches() -> Iterator[Microbenchmark]:
     for name, unroll in (
         ("l2_read_u2", 2),
         ("l2_read_u4", 4),
@@ -130,33 +130,35 @@ def _caches() -> Iterator[Kernel]:
         ("l2_read_u16", 16),
         ("cache_read_u4", 4),
     ):
-        yield Kernel(name, "l2.cu", WALK_SIGNATURE, 1, 16 * unroll, 0, (("LDG", unroll),))
+        yield Microbenchmark(name, "l2.cu", WALK_SIGNATURE, 1, 16 * unroll, 0, (("LDG", unroll),))
     for width, loads in ((4, 32), (8, 32), (16, 16), (16, 32)):
         item = width * loads
-        yield Kernel(f"l1_read_w{width}_r{loads}", "l1.cu", L1_SIGNATURE, 1, item, 0, (("LDG", loads),))
-        yield Kernel(f"shared_read_w{width}_r{loads}", "shared.cu", SHARED_SIGNATURE, 1, item, 0, (("LDS", loads),))
-    yield Kernel("shared_write_w16_r32", "shared.cu", SHARED_SIGNATURE, 1, 512, 0, (("STS", 32),))
-    yield Kernel("shared_copy_w16_r16", "shared.cu", SHARED_SIGNATURE, 1, 512, 0, (("LDS", 16), ("STS", 16)))
+        yield Microbenchmark(f"l1_read_w{width}_r{loads}", "l1.cu", L1_SIGNATURE, 1, item, 0, (("LDG", loads),))
+        yield Microbenchmark(
+            f"shared_read_w{width}_r{loads}", "shared.cu", SHARED_SIGNATURE, 1, item, 0, (("LDS", loads),)
+        )
+    yield Microbenchmark("shared_write_w16_r32", "shared.cu", SHARED_SIGNATURE, 1, 512, 0, (("STS", 32),))
+    yield Microbenchmark("shared_copy_w16_r16", "shared.cu", SHARED_SIGNATURE, 1, 512, 0, (("LDS", 16), ("STS", 16)))
 
 
-def _arithmetic() -> Iterator[Kernel]:
+def _arithmetic() -> Iterator[Microbenchmark]:
     for kind, (opcode, signature) in _EVERY_FP.items():
         source = "fp16.cu" if kind == "bf16" else f"{kind}.cu"
         packed = 2 if opcode == "HFMA2" else 1
         for steps in FP_STEPS[kind]:
             fmas = CHAINS[kind] * steps
-            yield Kernel(
+            yield Microbenchmark(
                 f"{kind}_s{steps}", source, signature, 1, 0, 2 * packed * fmas, ((opcode, fmas),),
                 since=(8, 0) if kind == "bf16" else (7, 0),
             )  # fmt: skip
     for steps in (16, 32):
         fmas = CHAINS["fp32"] * steps
         opcodes = (("FFMA", fmas), ("PRMT", fmas))
-        yield Kernel(f"issue_mix_s{steps}", "issue.cu", "ffIPPI", 1, 0, 2 * fmas, opcodes)
+        yield Microbenchmark(f"issue_mix_s{steps}", "issue.cu", "ffIPPI", 1, 0, 2 * fmas, opcodes)
 
 
-def _launch() -> Iterator[Kernel]:
-    yield Kernel("empty", "launch.cu", "", 32, 0, 0, (("EXIT", 1),), scope="kernel")
+def _launch() -> Iterator[Microbenchmark]:
+    yield Microbenchmark("empty", "launch.cu", "", 32, 0, 0, (("EXIT", 1),), scope="kernel")
 
 
 @dataclass(frozen=True)
@@ -198,36 +200,36 @@ def _operations(shape: Shape, kind: str) -> int:
     return 2 * shape.m * shape.n * (shape.row_bytes // TENSOR_TYPES[kind]) * shape.turns
 
 
-def _tensor() -> Iterator[Kernel]:
+def _tensor() -> Iterator[Microbenchmark]:
     for kind, opcode in _GMMA.items():
         operations = _operations(SHAPES["wgmma"], kind)
         for form in ("ss", "rs"):
-            yield Kernel(
+            yield Microbenchmark(
                 f"wgmma_{kind}_{form}", "tensor_wgmma.cu", TENSOR_SIGNATURE, 128, 0, operations, ((opcode, 8),),
                 since=(9, 0), until=(9, 1),
             )  # fmt: skip
     for kind, opcode in _MMA.items():
-        yield Kernel(
+        yield Microbenchmark(
             f"mma_{kind}", "tensor_mma.cu", TENSOR_SIGNATURE, 32, 0, _operations(SHAPES["mma"], kind), ((opcode, 32),),
             since=(8, 9) if kind == "fp8" else (8, 0), not_on=((9, 0), *_BLACKWELL),
         )  # fmt: skip
     for name, until, opcodes in (("m16n8k16", (9, 1), 32), ("m8n8k4", (8, 1), 32)):
         kernel = f"mma_fp64_{name}"
         work = _operations(SHAPES[kernel], "fp64")
-        yield Kernel(
+        yield Microbenchmark(
             kernel, "tensor_fp64.cu", TENSOR_SIGNATURE, 32, 0, work, (("DMMA", opcodes),),
             since=(9, 0) if name == "m16n8k16" else (8, 0), until=until,
         )  # fmt: skip
     for kind, opcode in (("fp16", "HMMA"), ("int8", "IMMA")):
         kernel = f"wmma_{kind}"
         since = (7, 2) if kind == "int8" else (7, 0)
-        yield Kernel(
+        yield Microbenchmark(
             kernel, "tensor_wmma.cu", TENSOR_SIGNATURE, 32, 0, _operations(SHAPES[kernel], kind), ((opcode, 64),),
             since=since, until=(8, 0),
         )  # fmt: skip
 
 
-KERNELS: Final[dict[str, Kernel]] = {
+KERNELS: Final[dict[str, Microbenchmark]] = {
     kernel.name: kernel for group in (_hbm, _hbm_bulk, _caches, _arithmetic, _launch, _tensor) for kernel in group()
 }
 

@@ -10,8 +10,8 @@ from typing import Final, Protocol
 
 from roofctl.microbench import reference
 from roofctl.microbench.bench import Bench, Round, Variant, check_numbers
-from roofctl.microbench.device import Launch
-from roofctl.microbench.table import KERNELS, NO_TCGEN05, TENSOR_TYPES, Kernel, Shape, shape_of
+from roofctl.microbench.device import KernelLaunch
+from roofctl.microbench.table import KERNELS, NO_TCGEN05, TENSOR_TYPES, Microbenchmark, Shape, shape_of
 
 WARPGROUP_THREADS: Final = 128
 _WGMMA_GROUPS: Final = {"ss": (2, 1), "rs": (2, 1)}
@@ -37,7 +37,7 @@ def why_none(kind: str, capability: tuple[int, int]) -> str:
     return f"sm_{capability[0]}{capability[1]} has no {kind} matrix instruction that roofctl measures"
 
 
-def _kind(kernel: Kernel) -> str:
+def _kind(kernel: Microbenchmark) -> str:
     return (
         next((part for part in kernel.name.split("_") if part in TENSOR_TYPES), "")
         if kernel.source.startswith("tensor")
@@ -85,9 +85,9 @@ def _variant(bench: Bench, kind: str, name: str, held: tuple[int, int, bool], bl
         _SWIZZLE_BYTES + (shape.n + units * shape.m) * shape.row_bytes if kernel.threads == WARPGROUP_THREADS else 0
     )
 
-    def launch(iterations: int) -> Launch:
+    def launch(iterations: int) -> KernelLaunch:
         values = (held[0], held[1], iterations, bench.results(out_bytes), bench.clocks)
-        return Launch(kernel.source, name, grid, block, kernel.signature, values, shared)
+        return KernelLaunch(kernel.source, name, grid, block, kernel.signature, values, shared)
 
     def round_of(scale: int) -> Round:
         turns = _BASE_ITERATIONS * scale
@@ -133,4 +133,4 @@ def _product(kind: str, shape: Shape) -> list[float]:
 class Turns(Protocol):
     """Makes the launch with that many turns of the loop."""
 
-    def __call__(self, iterations: int) -> Launch: ...
+    def __call__(self, iterations: int) -> KernelLaunch: ...

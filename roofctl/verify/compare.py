@@ -9,19 +9,20 @@ from typing import Any, Literal
 from roofctl.captures.manifest import GpuFacts
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import base_name
+from roofctl.cuda.sass import ExecutedPath
 from roofctl.gpus import match_device
 from roofctl.launches.aggregate import Kernels, group_captures
 from roofctl.launches.evaluate import Note, Part, evaluate
 from roofctl.quantities import catalogue
 from roofctl.study.device import describe_device, one_device
-from roofctl.verify.expect import WAVEFRONTS, Circumstances, ExecutedPath, Expectation, Kind, expectations
-from roofctl.verify.known_kernels import KNOWN, KnownKernel, Launch, known_kernel
+from roofctl.verify.expect import WAVEFRONTS, Circumstances, Expectation, Kind, expectations
+from roofctl.verify.known_kernels import KNOWN, KnownKernel, LaunchShape, known_kernel
 
 Status = Literal["ok", "off", "not judged"]
 
 
 @dataclass(frozen=True)
-class Row:
+class CountCheck:
     """One quantity of one kernel. ``error`` is a fraction of the expected value, None where that is 0."""
 
     kernel: str
@@ -46,7 +47,7 @@ class Row:
 class Verdict:
     """All rows; what was not counted and why; known kernels that the capture lacks; the GPU; and notes."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[CountCheck, ...]
     not_counted: Mapping[str, str]
     absent: tuple[str, ...]
     gpu: str | None
@@ -54,12 +55,12 @@ class Verdict:
     notes: tuple[Note, ...] = ()
 
     @property
-    def off(self) -> tuple[Row, ...]:
+    def off(self) -> tuple[CountCheck, ...]:
         """Rows that contradict the source."""
         return tuple(row for row in self.rows if row.status == "off")
 
     @property
-    def agreeing(self) -> tuple[Row, ...]:
+    def agreeing(self) -> tuple[CountCheck, ...]:
         """Rows that agree with the source."""
         return tuple(row for row in self.rows if row.status == "ok")
 
@@ -88,7 +89,7 @@ def compare(
         flushed=_is_ncu(parts) if flushed is None else flushed,
         paths=paths or {},
     )
-    rows: list[Row] = []
+    rows: list[CountCheck] = []
     seen: list[KnownKernel] = []
     notes = [note for part in parts for note in part.notes]
     notes += [note for capture in captures for note in capture.notes]
@@ -139,10 +140,10 @@ def _records(capture: Kernels) -> list[dict[str, Any]]:
     return [{str(k): v for k, v in record.items()} for record in frame.where(frame.notna(), None).to_dict("records")]
 
 
-def _judge(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances, notes: list[Note]) -> list[Row]:
+def _judge(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances, notes: list[Note]) -> list[CountCheck]:
     launch = kernel.launch
     if record.get("grid") and record.get("block"):
-        launch = Launch.parse(record["grid"], record["block"])
+        launch = LaunchShape.parse(record["grid"], record["block"])
     else:
         notes.append(Note("launch shapes are not in the capture: those that the program has by default are taken"))
     counted = {name: record[name] for name in catalogue().quantities if record.get(name) is not None}
@@ -154,13 +155,13 @@ def _judge(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances,
     return rows
 
 
-def _row(kernel: str, expectation: Expectation, counted: float, caveat: str) -> Row:
+def _row(kernel: str, expectation: Expectation, counted: float, caveat: str) -> CountCheck:
     status: Status = "ok" if expectation.accepts(counted) else "off"
     why = expectation.why
     if status == "off" and caveat and expectation.kind == "exact":
         # The catalogue itself says that this counter is not exact: a deviation proves nothing new.
         status, why = "not judged", caveat
-    return Row(
+    return CountCheck(
         kernel=kernel,
         quantity=expectation.quantity,
         kind=expectation.kind,
@@ -173,7 +174,7 @@ def _row(kernel: str, expectation: Expectation, counted: float, caveat: str) -> 
     )
 
 
-def _not_counted(captures: Sequence[Kernels], rows: Sequence[Row]) -> dict[str, str]:
+def _not_counted(captures: Sequence[Kernels], rows: Sequence[CountCheck]) -> dict[str, str]:
     """Quantities with an expectation that no kernel has, and why."""
     known = KNOWN[0]
     counts = {"issued_warp_instructions": 1.0, "thread_instructions": 1.0}

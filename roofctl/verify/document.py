@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from roofctl.verify.compare import Row, Verdict
+from roofctl.verify.compare import CountCheck, Verdict
 
 SCHEMA: Final = 1
 
@@ -70,13 +70,13 @@ def complaint(verdict: Verdict) -> str:
     return "; ".join(named) + (f"; and {more} more" if more else "")
 
 
-def _expected_words(row: Row) -> str:
+def _expected_words(row: CountCheck) -> str:
     if row.kind == "exact":
         return _number(row.expected)
     return f"{_number(row.low)} to {_number(row.high)}"
 
 
-def _line(row: Row) -> list[str]:
+def _line(row: CountCheck) -> list[str]:
     verdict = {"ok": "exact" if row.counted == row.expected else "ok", "off": "OFF", "not judged": "not judged"}[
         row.status
     ]

@@ -20,14 +20,14 @@ MATRIX: Final = 1024
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchShape:
     """Shape of a launch."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
 
     @classmethod
-    def parse(cls, grid: str, block: str) -> Launch:
+    def parse(cls, grid: str, block: str) -> LaunchShape:
         """From a profiler's cells, such as ``(65536, 1, 1)`` and ``(256, 1, 1)``. Raises ValueError."""
         return cls(_three(grid), _three(block))
 
@@ -85,7 +85,7 @@ class KnownKernel:
     file: str
     asks: str
     work: Work
-    launch: Launch
+    launch: LaunchShape
     dram: Dram | None = None
     l2: bool = True
     active_lanes: int = WARP_THREADS
@@ -94,13 +94,13 @@ class KnownKernel:
     compute_capability_major: int = 0
 
 
-def _row(threads: int) -> Launch:
-    return Launch((threads // 256, 1, 1), (256, 1, 1))
+def _row(threads: int) -> LaunchShape:
+    return LaunchShape((threads // 256, 1, 1), (256, 1, 1))
 
 
 _N: Final = 2**26
 _REGISTERS: Final = _row(1056 * 256)
-_TILES: Final = Launch((256, 256, 1), (32, 8, 1))
+_TILES: Final = LaunchShape((256, 256, 1), (32, 8, 1))
 _TENSOR_STEPS: Final = {"bf16": MATRIX // 16, "fp64": MATRIX // 4}
 
 KNOWN: Final[tuple[KnownKernel, ...]] = (

@@ -11,6 +11,7 @@ from typing import Final
 
 from roofctl.captures import manifest as captures
 from roofctl.core.errors import ApplicationFailed, InputError, VerificationError
+from roofctl.cuda.sass import ExecutedPath
 from roofctl.launches.evaluate import Part
 from roofctl.profilers import capture as profiling
 from roofctl.profilers.counters import check_sets
@@ -18,7 +19,6 @@ from roofctl.profilers.request import ProfilerChoice, ProfileRequest, Progress
 from roofctl.readers import read as readers
 from roofctl.verify.build import architecture, build, disassembled_paths, find_nvcc
 from roofctl.verify.compare import Verdict, compare
-from roofctl.verify.expect import ExecutedPath
 
 NAME: Final = "known"
 _WRONG_RESULT: Final = 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from roofctl.core.errors import DeviceError, InputError, VerificationError
 from roofctl.cuda import sass
-from roofctl.cuda.toolchain import arch_of, checked_arch, command
+from roofctl.cuda.toolchain import arch_of, checked_arch, compile_command, cubin_options
 from roofctl.gpus import Found, Measured, find_measured, find_profile, load_measured, measured_roofline
 from roofctl.gpus.check import file_problems
 from roofctl.microbench import identify, limits, memory, reference, results, stats, store
@@ -167,12 +167,12 @@ CUOBJDUMP = """
 
 @pytest.mark.parametrize("text", [NVDISASM, CUOBJDUMP])
 def test_innermost_loops_of_either_disassembler(text: str) -> None:
-    kernel = sass.kernels(text)["walk"]
+    kernel = sass.functions(text)["walk"]
     assert [[i.base for i in loop] for loop in kernel.loops()] == [["IADD3", "BRA"]]
     assert sass.main_loop(kernel, frozenset({"IADD3"})) == {"IADD3": 1, "BRA": 1}
     assert sass.main_loop(kernel, frozenset({"LDG"})) is None
-    assert sass.whole(kernel)["LDG"] == 1
-    assert sass.whole(kernel)["BRA"] == 0
+    assert sass.without_padding(kernel)["LDG"] == 1
+    assert sass.without_padding(kernel)["BRA"] == 0
 
 
 # --- architectures and files ---
@@ -193,7 +193,7 @@ def test_checked_arch() -> None:
 
 
 def test_command_names_the_target_in_full() -> None:
-    argv = command("nvcc", Path("kernels/l2.cu"), "sm_90a", Path("l2.cubin"))
+    argv = compile_command("nvcc", [Path("kernels/l2.cu")], Path("l2.cubin"), *cubin_options("sm_90a"))
     assert argv[0] == "nvcc"
     assert "-gencode=arch=compute_90a,code=sm_90a" in argv
     assert argv[-3:] == ("-o", "l2.cubin", "kernels/l2.cu")
