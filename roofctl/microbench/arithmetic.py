@@ -9,7 +9,8 @@ from typing import Final, Protocol
 
 from roofctl.cuda import sass
 from roofctl.microbench import reference
-from roofctl.microbench.bench import Bench, Round, Variant, check_numbers
+from roofctl.microbench.bench import Bench, Round, Variant
+from roofctl.microbench.checks import check_numbers
 from roofctl.microbench.device import KernelLaunch
 from roofctl.microbench.table import CHAINS, FP_STEPS, Microbenchmark
 

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Final, Protocol
 
 from roofctl.microbench import reference
-from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Round, Variant, check_sum
+from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Round, Variant
+from roofctl.microbench.checks import check_sum
 from roofctl.microbench.device import KernelLaunch
 from roofctl.microbench.table import Microbenchmark
 

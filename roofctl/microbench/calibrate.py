@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +14,8 @@ from roofctl.microbench import bench as benches
 from roofctl.microbench import identify, results
 from roofctl.microbench.bench import Bench
 from roofctl.microbench.device import ComputeDevice
-from roofctl.microbench.levels import LEVELS, Outcome, run_level
-from roofctl.microbench.table import KERNELS, SOURCES, builds_for
+from roofctl.microbench.levels import LEVELS, run_level, sources_for
+from roofctl.microbench.outcomes import Outcome
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class CalibrationRequest:
     """What the user asks for."""
 
     profile: str = identify.AUTO
-    levels: tuple[str, ...] = LEVELS
+    levels: tuple[str, ...] = tuple(LEVELS)
     arch: str | None = None
     size_bytes: int | None = None
     quick: bool = False
@@ -98,20 +98,3 @@ def _arch(request: CalibrationRequest, device: ComputeDevice) -> str:
             f"{device.facts.name} cannot run code built for {asked}; it is {own}", hint="leave --arch out"
         )
     return asked
-
-
-def sources_for(levels: Sequence[str], capability: tuple[int, int]) -> list[str]:
-    """The files of kernels that these levels need on that chip, the first needed first."""
-    prefixes = {
-        "hbm": ("hbm", "l2"),
-        "l2": ("l2",),
-        "l1": ("l1",),
-        "issue": ("fp32", "issue"),
-        "shared": ("shared",),
-        "tensor": ("tensor",),
-    }
-    helpers = ["fill.cu", "clock.cu"]
-    wanted = [prefix for level in levels for prefix in prefixes.get(level, (level,))]
-    chosen = [source for prefix in wanted for source in SOURCES if source.startswith(prefix)]
-    known = {kernel.source for kernel in KERNELS.values()}
-    return list(dict.fromkeys(helpers + [s for s in chosen if s in known and builds_for(s, capability)]))

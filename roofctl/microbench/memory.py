@@ -10,7 +10,8 @@ from typing import Final, Protocol
 
 from roofctl.core.errors import DeviceError
 from roofctl.microbench import reference
-from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Probe, Round, Variant, check_memory, check_sum
+from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Probe, Round, Variant
+from roofctl.microbench.checks import check_memory, check_sum
 from roofctl.microbench.device import Copy, Job, KernelLaunch
 from roofctl.microbench.table import BULK_STAGES, BULK_TILE_BYTES, MIXES, POLICIES, VECTORS, WIDTHS, Microbenchmark
 

@@ -72,6 +72,25 @@ def keeps_better(before: Measured | None, after: Measured) -> bool:
     return bool(before and after.provenance.get("quick") and before.provenance.get("quick") is False)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A result after ``keep``: with an earlier one's ceilings, its file (None: not written), and the earlier one."""
+
+    measured: Measured
+    path: Path | None
+    before: Measured | None
+
+
+def keep(found: Found, measured: Measured) -> Kept:
+    """Write a result where lookups find it; a quick one does not replace an earlier full one."""
+    before = earlier(found)
+    if keeps_better(before, measured):
+        return Kept(measured, None, before)
+    together, path = merged(before, measured), target(found)
+    write(path, together)
+    return Kept(together, path, before)
+
+
 def text_of(measured: Measured) -> str:
     """The file's text."""
     return render(measured.model_dump(mode="json"), _COMMENTS)

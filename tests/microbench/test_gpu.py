@@ -10,10 +10,12 @@ import pytest
 from roofctl.core.errors import DeviceError, InputError, VerificationError
 from roofctl.cuda.toolchain import Toolchain, arch_of
 from roofctl.microbench import arithmetic, caches, identify, launch, limits, memory, reference, tensor
-from roofctl.microbench.bench import Bench, Variant, check_memory
-from roofctl.microbench.calibrate import CalibrationRequest, session, sources_for
+from roofctl.microbench.bench import Bench, Variant
+from roofctl.microbench.calibrate import CalibrationRequest, session
+from roofctl.microbench.checks import check_memory
 from roofctl.microbench.device import ComputeDevice
-from roofctl.microbench.levels import LEVELS, Ceiling, Outcome
+from roofctl.microbench.levels import LEVELS, sources_for
+from roofctl.microbench.outcomes import Ceiling, Outcome
 from roofctl.microbench.pycuda_device import open_device
 from roofctl.microbench.table import MIXES, POLICIES, TENSOR_TYPES
 
@@ -148,4 +150,9 @@ def test_quick_calibration_of_this_gpu(device: ComputeDevice) -> None:
         opened.measure(heard.append)
     assert opened.failures == ()
     for ceiling in (outcome for outcome in heard if isinstance(outcome, Ceiling)):
-        assert limits.gate(profile, ceiling.name, ceiling.value, ceiling.sm_clock_hz, ceiling.name) == "", ceiling.name
+        assert (
+            limits.gate(
+                ceiling.theoretical, ceiling.value, ceiling.unit, ceiling.sm_clock_hz, ceiling.name, profile.name
+            )
+            == ""
+        ), ceiling.name

@@ -23,7 +23,7 @@ from roofctl.microbench.bench import Bench
 from roofctl.microbench.calibrate import CalibrationRequest, session
 from roofctl.microbench.device import Graph, KernelLaunch
 from roofctl.microbench.graphs import Graphs
-from roofctl.microbench.levels import Absent, Ceiling, Outcome
+from roofctl.microbench.outcomes import Absent, Ceiling, Outcome
 from roofctl.microbench.pycuda_device import PycudaDevice
 
 from support.fake_device import FakeDevice, FakeTools

@@ -11,10 +11,12 @@ import pytest
 from roofctl.core.errors import DeviceError, InputError, RoofctlError, VerificationError
 from roofctl.microbench import bench as benches
 from roofctl.microbench import calibrate, memory, pycuda_device
-from roofctl.microbench.bench import Bench, Round, Variant, measure, scale_to
+from roofctl.microbench.bench import Bench, Round, Variant
 from roofctl.microbench.calibrate import CalibrationRequest, session
 from roofctl.microbench.device import BatchTiming, Job, KernelLaunch, Process
-from roofctl.microbench.levels import LEVELS, Absent, Ceiling, Outcome, Sweep
+from roofctl.microbench.levels import LEVELS
+from roofctl.microbench.outcomes import Absent, Ceiling, Outcome, Sweep
+from roofctl.microbench.sampling import measure, scale_to
 from roofctl.microbench.table import KERNELS, NO_TCGEN05
 
 from support.fake_device import FakeDevice, FakeTools, facts

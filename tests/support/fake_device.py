@@ -13,7 +13,8 @@ from roofctl.core.errors import DeviceError
 from roofctl.cuda import sass
 from roofctl.microbench import arithmetic, caches, reference, tensor
 from roofctl.microbench.device import BatchTiming, Copy, DeviceFacts, Graph, Job, KernelLaunch, Process
-from roofctl.microbench.table import BULK_TILE_BYTES, CHAINS, KERNELS, MIXES, shape_of
+from roofctl.microbench.table import BULK_TILE_BYTES, CHAINS, KERNELS, MIXES
+from roofctl.microbench.tensor import shape_of
 
 H200 = DeviceFacts(
     index=0,
