@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from roofctl.core.precisions import PRECISIONS
+
 Capability = tuple[int, int]
 
 LOADS_AND_STORES: Final = frozenset(
@@ -107,6 +109,7 @@ CHAINS: Final[dict[str, int]] = {"fp32": 8, "fp64": 8, "fp16": 16, "bf16": 16}
 
 
 def _hbm() -> Iterator[Microbenchmark]:
+    """An item is one access of ``width`` bytes per array; a thread does ``vectors`` of them."""
     for mix, (reads, writes) in MIXES.items():
         variants = [(16, v, policy) for v in VECTORS for policy in POLICIES[mix]]
         variants += [(w, 4, "plain") for w in WIDTHS[:-1]]
@@ -126,6 +129,7 @@ def _hbm() -> Iterator[Microbenchmark]:
 
 
 def _hbm_bulk() -> Iterator[Microbenchmark]:
+    """An item is one tile per array."""
     for mix, (reads, writes) in MIXES.items():
         for stages in BULK_STAGES[mix]:
             yield Microbenchmark(
@@ -143,6 +147,7 @@ def _hbm_bulk() -> Iterator[Microbenchmark]:
 
 
 def _caches() -> Iterator[Microbenchmark]:
+    """L2, L1 and shared memory: an item is one loop turn of a thread."""
     for name, unroll in (
         ("l2_read_u2", 2),
         ("l2_read_u4", 4),
@@ -162,13 +167,13 @@ def _caches() -> Iterator[Microbenchmark]:
 
 
 def _arithmetic() -> Iterator[Microbenchmark]:
+    """Chains of multiply-adds: an item is one loop turn of a thread."""
     for kind, (opcode, signature) in _EVERY_FP.items():
-        source = "fp16.cu" if kind == "bf16" else f"{kind}.cu"
-        packed = 2 if opcode == "HFMA2" else 1
+        source, each = "fp16.cu" if kind == "bf16" else f"{kind}.cu", PRECISIONS[kind].operations_per_fma or 0
         for steps in FP_STEPS[kind]:
             fmas = CHAINS[kind] * steps
             yield Microbenchmark(
-                f"{kind}_s{steps}", source, signature, 1, 0, 2 * packed * fmas, ((opcode, fmas),),
+                f"{kind}_s{steps}", source, signature, 1, 0, each * fmas, ((opcode, fmas),),
                 since=(8, 0) if kind == "bf16" else (7, 0),
             )  # fmt: skip
     for steps in (16, 32):
@@ -178,6 +183,7 @@ def _arithmetic() -> Iterator[Microbenchmark]:
 
 
 def _launch() -> Iterator[Microbenchmark]:
+    """An item is one launch."""
     yield Microbenchmark("empty", "launch.cu", "", 32, 0, 0, (("EXIT", 1),), scope="kernel")
 
 
@@ -214,6 +220,7 @@ def _matrix(
 
 
 def _tensor() -> Iterator[Microbenchmark]:
+    """Matrix products: an item is one loop turn of a warp, or of a warpgroup."""
     for kind, opcode in _GMMA.items():
         for form in ("ss", "rs"):
             name = f"wgmma_{kind}_{form}"

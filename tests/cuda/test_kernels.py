@@ -55,6 +55,10 @@ def of(chip: tuple[int, int], source: str) -> list[Microbenchmark]:
     return [k for k in KERNELS.values() if k.source == source and k.runs_on(chip)]
 
 
+def of_any_chip(source: str) -> list[Microbenchmark]:
+    return [k for k in KERNELS.values() if k.source == source]
+
+
 def text(source: str) -> str:
     return (shipped("kernels") / source).read_text(encoding="utf-8")
 
@@ -67,12 +71,19 @@ def test_every_file_is_in_the_table_and_the_reverse() -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_header_states_question_bytes_operations_and_opcodes(source: str) -> None:
+def test_header_names_what_is_measured_and_the_item(source: str) -> None:
+    header = text(source).partition("#include")[0]
+    assert header.startswith("// Measures: ")
+    assert "\n// An item is one " in header
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_bytes_operations_and_opcodes_stand_in_the_table_only(source: str) -> None:
     header = text(source).partition("#include")[0].lower()
-    wanted = ["question", "item", "operations"]
-    if any(kernel.source == source for kernel in KERNELS.values()):
-        wanted += ["bytes per item", "expected opcodes"]
-    assert [word for word in wanted if word not in header] == []
+    assert [word for word in ("bytes per item", "operations per item", "expected opcodes") if word in header] == []
+    for kernel in of_any_chip(source):
+        assert kernel.opcodes, kernel.name
+        assert kernel.item_bytes or kernel.item_operations or kernel.name == "empty", kernel.name
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -164,8 +164,8 @@ def test_every_source_is_built_and_described() -> None:
 
 
 @pytest.mark.parametrize("path", sorted({kernel.file for kernel in KNOWN}))
-def test_every_source_begins_with_its_question(path: str) -> None:
-    assert (FOLDER / path).read_text(encoding="utf-8").startswith("// Question: ")
+def test_every_source_begins_with_what_it_checks(path: str) -> None:
+    assert (FOLDER / path).read_text(encoding="utf-8").startswith("// Checks: ")
 
 
 @pytest.mark.parametrize(("constant", "value"), [("kIterations", ITERATIONS), ("kMatrix", MATRIX)])
