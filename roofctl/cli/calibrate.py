@@ -43,7 +43,7 @@ _PICTURE_BY_NAME = "-"
 @click.option(
     "--device", "index", type=click.IntRange(min=0), default=0, show_default=True, help="GPU number, as CUDA counts."
 )
-@click.option("--quick", is_flag=True, help="A few seconds instead of a minute; figures are marked.")
+@click.option("--quick", is_flag=True, help="A few seconds instead of a minute; figures carry a note.")
 @click.option("--no-write", is_flag=True, help="Show the results, write no file.")
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on stdout.")
 @click.option(

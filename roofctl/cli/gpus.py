@@ -190,7 +190,7 @@ def _print_json(data: Any) -> None:
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print columns without boxes; a pipe gets whole lines."""
+    """Print columns without boxes; a pipe gets uncut lines."""
     from roofctl.output.terminal import table
 
     click.echo(table(columns, rows, width=terminal_width(), color=use_color(sys.stdout)))

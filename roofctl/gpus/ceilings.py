@@ -18,14 +18,14 @@ def theoretical_roofline(profile: GpuProfile, clock: Clock | None = None) -> Roo
     """
     sm_clock = clock or boost_clock(profile)
     l1 = _per_sm("l1", profile.l1.bytes_per_clock_per_sm.value, profile, sm_clock)
-    found = (l1, _l2(profile), _hbm(profile))
+    levels = (l1, _l2(profile), _hbm(profile))
     return Roofline(
         gpu=profile.name,
         peak=_peak(profile, sm_clock),
-        bandwidths=tuple(bandwidth for bandwidth in found if bandwidth),
+        bandwidths=tuple(bandwidth for bandwidth in levels if bandwidth),
         absent={
             level: _why_absent(profile, level)
-            for level, bandwidth in zip(LEVELS, found, strict=True)
+            for level, bandwidth in zip(LEVELS, levels, strict=True)
             if bandwidth is None
         },
         shared=_per_sm("shared", profile.shared.bytes_per_clock_per_sm.value, profile, sm_clock),

@@ -1,7 +1,7 @@
-"""What a GPU profile and a measured result are: strict pydantic models, units in the names.
+"""Strict pydantic models of a GPU profile and of a measured result, units in the names.
 
-A fact is never a bare number: it carries its basis and the document it comes from.
-A fact that nobody knows is null with basis ``unknown``; nothing is zero by default.
+A fact has a value, a basis and the document it comes from. One that is not known is null with basis ``unknown``;
+nothing is zero by default.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Shared(Model):
 
 
 class L2(Model):
-    """The L2 of the whole GPU; ``bytes_per_clock`` are clocks of the L2, not of the SMs."""
+    """The L2 of the GPU; ``bytes_per_clock`` are clocks of the L2, not of the SMs."""
 
     bytes: Fact[Count]
     partitions: Fact[Count]
@@ -184,12 +184,12 @@ class GpuProfile(Model):
 
     @property
     def sm_base_hz(self) -> float | None:
-        """The SM base clock, or None when nobody knows it."""
+        """The SM base clock, or None when it is not known."""
         return self.clocks.sm_base_hz.value if self.clocks.sm_base_hz else None
 
     @property
     def l2_hz(self) -> float | None:
-        """The L2's own clock, or None when nobody has read it."""
+        """The L2's own clock, or None when it is not known."""
         return self.clocks.l2_hz.value if self.clocks.l2_hz else None
 
     @property

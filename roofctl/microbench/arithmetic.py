@@ -69,10 +69,10 @@ def issue_variants(bench: Bench) -> list[Variant]:
 
 
 def issued_per_turn(bench: Bench, kernel: Microbenchmark) -> tuple[int, str]:
-    """Warp instructions of one loop turn, and how that is known."""
+    """Warp instructions of one loop turn, and where the number comes from."""
     declared = sum(number for _, number in kernel.opcodes)
-    found = bench.tools.disassemble(kernel.source).get(kernel.name)
-    loop = sass.main_loop(found, frozenset(opcode for opcode, _ in kernel.opcodes)) if found else None
+    code = bench.tools.disassemble(kernel.source).get(kernel.name)
+    loop = sass.main_loop(code, frozenset(opcode for opcode, _ in kernel.opcodes)) if code else None
     return (loop.total(), "issued, counted in SASS") if loop else (declared, "useful only: no disassembler")
 
 

@@ -27,7 +27,7 @@ _L2_SHAPES: Final = (
 )
 _QUICK_L2_SHAPES: Final = (("l2_read_u4", 512, 2), ("l2_read_u8", 512, 1))
 _TICKET_BYTES: Final = 1 << 16
-"""What a warp reads before it asks for more work: enough to hide the asking, little enough to end together."""
+"""What a warp reads before it draws another ticket: enough to hide the atomic, little enough to end together."""
 _BASE_ITERATIONS: Final = 64
 _MUL, _ADD = reference.PATTERN
 
@@ -66,7 +66,7 @@ class Walk:
 
 
 def l2_walks(bench: Bench, l2_bytes: int) -> list[Walk]:
-    """Every shape with sets between the two shares of the L2, in whole turns."""
+    """Every shape with sets between the two shares of the L2, in full turns."""
     if bench.effort.quick:
         return [walk for shape in _QUICK_L2_SHAPES for walk in _walks(bench, l2_bytes, *shape)[:1]]
     return [walk for shape in _L2_SHAPES for walk in _walks(bench, l2_bytes, *shape)]

@@ -1,4 +1,4 @@
-"""One calibration from end to end, without a word to the user: the command line listens through callbacks."""
+"""One calibration from end to end. It prints nothing: results go to a callback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from roofctl.microbench.outcomes import Outcome
 
 @dataclass(frozen=True)
 class CalibrationRequest:
-    """What the user asks for."""
+    """What to measure, for which GPU profile, and how. ``size_bytes`` is the working set of board memory."""
 
     profile: str = identify.AUTO
     levels: tuple[str, ...] = tuple(LEVELS)
@@ -31,7 +31,7 @@ class CalibrationRequest:
 
 @dataclass
 class Session:
-    """A device that has been recognised, with its tools: ready to measure. ``run`` grows with each result."""
+    """A recognised device with its tools, ready to measure. ``run`` grows with each result."""
 
     request: CalibrationRequest
     bench: Bench
@@ -39,22 +39,22 @@ class Session:
     doubts: tuple[str, ...]
     failures: tuple[tuple[str, RoofctlError], ...] = ()
 
-    def measure(self, hear: Callable[[Outcome], None]) -> None:
+    def measure(self, report: Callable[[Outcome], None]) -> None:
         """Measure level after level. A level that fails does not take the others with it."""
         before, begun = self.bench.device.temperature_celsius(), time.monotonic()
         try:
             for level in self.request.levels:
-                self._level(level, hear)
+                self._level(level, report)
         finally:
             after = self.bench.device.temperature_celsius()
             seconds = round(time.monotonic() - begun, 1)
             self.run = replace(self.run, temperatures_celsius=(before, after), seconds=seconds)
 
-    def _level(self, level: str, hear: Callable[[Outcome], None]) -> None:
+    def _level(self, level: str, report: Callable[[Outcome], None]) -> None:
         try:
             for outcome in run_level(self.bench, self.run.found.profile, level):
                 self.run = self.run.plus(outcome)
-                hear(outcome)
+                report(outcome)
         except RoofctlError as error:
             self.failures = (*self.failures, (level, error))
 
@@ -91,10 +91,10 @@ def _arch(request: CalibrationRequest, device: ComputeDevice) -> str:
     own = arch_of(device.facts.compute_capability)
     if request.arch is None:
         return own
-    asked = checked_arch(request.arch)
+    wanted = checked_arch(request.arch)
     major = device.facts.compute_capability[0]
-    if int(asked.strip("sm_af")) // 10 != major or int(asked.strip("sm_af")) > int(own.strip("sm_af")):
+    if int(wanted.strip("sm_af")) // 10 != major or int(wanted.strip("sm_af")) > int(own.strip("sm_af")):
         raise DeviceError(
-            f"{device.facts.name} cannot run code built for {asked}; it is {own}", hint="leave --arch out"
+            f"{device.facts.name} cannot run code built for {wanted}; it is {own}", hint="leave --arch out"
         )
-    return asked
+    return wanted

@@ -1,4 +1,4 @@
-"""The seam to the GPU: what the microbenchmarks ask of a device, and the values that cross it.
+"""The interface to the GPU: what the microbenchmarks need of a device, and the values that pass through it.
 
 Everything above works against ``ComputeDevice``; ``pycuda_device`` is the real one.
 """
@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """What the driver says of a device. None where it does not say."""
+    """What the driver reports of a device. None where it does not."""
 
     index: int
     name: str
@@ -71,7 +71,7 @@ Job: TypeAlias = KernelLaunch | Copy | Graph
 
 @dataclass(frozen=True)
 class BatchTiming:
-    """One timed batch of jobs, and the clocks that were read while it ran (None: no one to ask).
+    """One timed batch of jobs, and the clocks that were read while it ran (None: they cannot be read).
 
     ``queue_seconds`` is the host's time from before the lead until all was queued.
     """
@@ -100,7 +100,7 @@ class ComputeDevice(Protocol):
         """Load compiled machine code under the name of its source file."""
 
     def allocate(self, size: int) -> int:
-        """Address of ``size`` bytes of device memory; raises DeviceError naming what was asked and what is free."""
+        """Address of ``size`` bytes of device memory; raises DeviceError that names the size and what is free."""
 
     def free(self, address: int) -> None:
         """Give memory back."""

@@ -96,13 +96,13 @@ def _too_slow(launches: int, wait_ns: int) -> DeviceError:
 
 def _take(bench: Bench, queue: Queue, samples: int) -> list[BatchTiming]:
     """Timings that were queued in time; every one may be tried twice on average."""
-    found: list[BatchTiming] = []
+    timings: list[BatchTiming] = []
     for _ in range(2 * samples):
         timing = bench.time(queue.jobs, queue.wait_ns)
         if _in_time(timing, queue):
-            found.append(BatchTiming(timing.seconds, bench.clock_hz(), timing.memory_clock_hz, timing.queue_seconds))
-        if len(found) == samples:
-            return found
+            timings.append(BatchTiming(timing.seconds, bench.clock_hz(), timing.memory_clock_hz, timing.queue_seconds))
+        if len(timings) == samples:
+            return timings
     raise _too_slow(queue.launches, queue.wait_ns)
 
 

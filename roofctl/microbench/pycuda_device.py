@@ -17,7 +17,7 @@ _DEFAULT_SHARED_BYTES = 48 * 1024
 
 
 def open_device(index: int = 0) -> ComputeDevice:
-    """The GPU number ``index`` as CUDA counts; raises DeviceError that says what is missing and what to do."""
+    """The GPU number ``index`` as CUDA counts; raises DeviceError that names what is missing and what to do."""
     try:
         driver = importlib.import_module("pycuda.driver")
     except ImportError as error:
@@ -138,7 +138,7 @@ class PycudaDevice:
             self._stream.synchronize()
 
     def time(self, jobs: Sequence[Job], lead: Sequence[Job] = ()) -> BatchTiming:
-        """Run jobs in order between two events. NVML is asked after they are queued, while the GPU works."""
+        """Run jobs in order between two events. NVML is read after they are queued, while the GPU works."""
         start, stop = self._cuda.Event(), self._cuda.Event()
         with self._errors(f"{_names(jobs)} failed on the GPU"):
             self._prepare(jobs)

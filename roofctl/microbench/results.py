@@ -55,7 +55,7 @@ def now() -> datetime:
 
 
 def uuid_hash(uuid: str) -> str:
-    """Tells two GPUs apart without giving either's identity away."""
+    """A short hash of a GPU's UUID: distinguishes two GPUs without disclosing either's identity."""
     return hashlib.sha256(uuid.encode()).hexdigest()[:_HASH_LENGTH]
 
 

@@ -68,11 +68,11 @@ def _final(bench: Bench, what: str, finalists: Sequence[_Rated], manner: Manner)
     scales = [scale_to(bench, entry.variant, bench.effort.sample_seconds, entry.scale)[0] for entry in finalists]
     rates: list[list[float]] = [[] for _ in finalists]
     for _ in range(bench.effort.final_samples):
-        for entry, scale, found in zip(finalists, scales, rates, strict=True):
+        for entry, scale, measured in zip(finalists, scales, rates, strict=True):
             if manner == "bursts":
                 bench.sleep(bench.effort.pause_seconds)
             batch = entry.variant.round_of(scale)
-            found.append(batch.work / bench.time(batch.jobs).seconds)
+            measured.append(batch.work / bench.time(batch.jobs).seconds)
     place = max(range(len(finalists)), key=lambda i: statistics.median(rates[i]))
     return replace(finalists[place], scale=scales[place])
 
@@ -96,7 +96,7 @@ def _sample(bench: Bench, variant: Variant, scale: int) -> Sampled:
     _warm(bench, batch)
     timings = [_timed(bench, variant, batch) for _ in range(effort.samples)]
     if min(t.seconds for t in timings) < 0.9 * effort.sample_seconds:
-        # The warm-up has raised the clock since the scale was found.
+        # The warm-up has raised the clock since the scale was chosen.
         scale, _ = scale_to(bench, variant, effort.sample_seconds * 1.1, scale)
         batch = variant.round_of(scale)
         timings = [_timed(bench, variant, batch) for _ in range(effort.samples)]
@@ -131,7 +131,7 @@ def _burst(bench: Bench, variant: Variant, scale: int) -> Sampled:
 
 
 def _sustain(bench: Bench, variant: Variant, scale: int) -> Sampled:
-    """Samples without a pause for as long as the effort says: what the power limit leaves."""
+    """Samples without a pause for the seconds that the effort sets: what the power limit leaves."""
     effort = bench.effort
     scale, _ = scale_to(bench, variant, effort.sustain_sample_seconds, scale)
     batch = variant.round_of(scale)

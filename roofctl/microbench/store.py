@@ -134,8 +134,8 @@ def _archive(path: Path) -> None:
     folder = history_folder(path)
     folder.mkdir(parents=True, exist_ok=True)
     text = path.read_text(encoding="utf-8")
-    found = re.search(r'^measured_at: "?([\w:+.-]+)"?$', text, re.MULTILINE)
-    stamp = re.sub(r"\W", "", found[1]) if found else "undated"
+    match = re.search(r'^measured_at: "?([\w:+.-]+)"?$', text, re.MULTILINE)
+    stamp = re.sub(r"\W", "", match[1]) if match else "undated"
     # Two quick results can be of the same second; neither may be lost.
     names = (f"{stamp}{f'-{number}' if number else ''}{MEASURED_SUFFIX}" for number in count())
     free = next(p for p in map(folder.joinpath, names) if not p.exists() or p.read_text(encoding="utf-8") == text)

@@ -1,4 +1,4 @@
-"""The comparison: counted quantities of known kernels against what their source says."""
+"""Compare the counted quantities of known kernels with the counts that follow from their source."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def compare(
     flushed: bool | None = None,
     gpu: GpuFacts | None = None,
 ) -> Verdict:
-    """Judge the known kernels in the parts of one capture.
+    """Compare the known kernels in the parts of one capture with the table.
 
-    ``paths`` are instruction counts from the binary's disassembly. ``flushed``: whether caches were emptied
+    ``paths`` are instruction counts from the disassembly of the program. ``flushed``: whether caches were emptied
     before each kernel; None means as the profiler does by default (ncu does, nvprof does not). ``gpu`` stands in
-    where the parts do not name theirs. Raises InputError when the parts hold no known kernel or nothing to judge.
+    where the parts do not name theirs. Raises InputError when the parts hold no known kernel or no counter to compare.
     """
     device = describe_device(parts)
     one_device(device)
@@ -90,16 +90,16 @@ def compare(
         paths=paths or {},
     )
     rows: list[CountCheck] = []
-    seen: list[KnownKernel] = []
+    present: list[KnownKernel] = []
     notes = [note for part in parts for note in part.notes]
     notes += [note for capture in captures for note in capture.notes]
     for capture in captures:
         for record in _records(capture):
             kernel = known_kernel(base_name(record["kernel"]))
             if kernel is not None:
-                seen.append(kernel)
-                rows += _judge(kernel, record, about, notes)
-    if not seen:
+                present.append(kernel)
+                rows += _check(kernel, record, about, notes)
+    if not present:
         raise InputError(
             "no kernel of kernels/known is in this capture",
             hint="capture the program that roofctl verify builds (roofctl verify --keep), or run roofctl verify",
@@ -109,7 +109,9 @@ def compare(
             "the capture has the known kernels, but no counter whose value is known",
             hint="capture them with the metric sets: roofctl verify --keep",
         )
-    return Verdict(tuple(rows), _not_counted(captures, rows), _absent(seen, capability), name, capability, tuple(notes))
+    return Verdict(
+        tuple(rows), _not_counted(captures, rows), _absent(present, capability), name, capability, tuple(notes)
+    )
 
 
 def _is_ncu(parts: Sequence[Part]) -> bool:
@@ -140,7 +142,7 @@ def _records(capture: Kernels) -> list[dict[str, Any]]:
     return [{str(k): v for k, v in record.items()} for record in frame.where(frame.notna(), None).to_dict("records")]
 
 
-def _judge(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances, notes: list[Note]) -> list[CountCheck]:
+def _check(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances, notes: list[Note]) -> list[CountCheck]:
     launch = kernel.launch
     if record.get("grid") and record.get("block"):
         launch = LaunchShape.parse(record["grid"], record["block"])
@@ -159,7 +161,7 @@ def _row(kernel: str, expectation: Expectation, counted: float, caveat: str) -> 
     status: Status = "ok" if expectation.accepts(counted) else "off"
     why = expectation.why
     if status == "off" and caveat and expectation.kind == "exact":
-        # The catalogue itself says that this counter is not exact: a deviation proves nothing new.
+        # The catalogue declares that this counter is not exact: a deviation proves nothing new.
         status, why = "not judged", caveat
     return CountCheck(
         kernel=kernel,
@@ -187,7 +189,7 @@ def _not_counted(captures: Sequence[Kernels], rows: Sequence[CountCheck]) -> dic
     }
 
 
-def _absent(seen: Sequence[KnownKernel], capability: str | None) -> tuple[str, ...]:
+def _absent(present: Sequence[KnownKernel], capability: str | None) -> tuple[str, ...]:
     """Kernels that a GPU of this compute capability runs but that the capture lacks."""
     major = int(capability.partition(".")[0]) if capability else 0
-    return tuple(k.name for k in KNOWN if k not in seen and k.compute_capability_major <= major)
+    return tuple(k.name for k in KNOWN if k not in present and k.compute_capability_major <= major)

@@ -146,12 +146,12 @@ def _dram(kernel: KnownKernel, warps: int, about: Circumstances) -> Iterator[Exp
     kept = l2_bytes // SECTOR_BYTES
     low = reads + max(0, writes - kept) if about.flushed else max(0, reads + writes - kept)
     high = (reads + writes) * kernel.dram.at_most * (1 + DRAM_EXCESS) + STRAY_SECTORS
-    words = [f"+{DRAM_EXCESS:.0%} and {STRAY_SECTORS:,} stray sectors"]
+    reasons = [f"+{DRAM_EXCESS:.0%} and {STRAY_SECTORS:,} stray sectors"]
     if writes or not about.flushed:
         size = f"{l2_bytes / 2**20:.0f} MiB" if about.l2_bytes else f"at most {LARGEST_L2_BYTES // 2**20} MiB"
-        words.append(f"{'writes' if about.flushed else 'data'} may stay in the L2 of {size}")
-    words += [kernel.dram.why] if kernel.dram.why else []
-    yield Expectation("hbm_transactions", reads + writes, low, high, "bound", "; ".join(words))
+        reasons.append(f"{'writes' if about.flushed else 'data'} may stay in the L2 of {size}")
+    reasons += [kernel.dram.why] if kernel.dram.why else []
+    yield Expectation("hbm_transactions", reads + writes, low, high, "bound", "; ".join(reasons))
 
 
 def _arithmetic(work: Work, warps: int) -> Iterator[Expectation]:

@@ -64,7 +64,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Dram:
-    """DRAM sectors per warp if no cache kept anything; ``at_most`` times that where memory moves more than asked."""
+    """DRAM sectors per warp if no cache kept anything; ``at_most`` times that where memory moves more than that."""
 
     reads: int = 0
     writes: int = 0

@@ -38,7 +38,7 @@ class VerifyRequest:
 
 
 def verify_capture(sources: Sequence[Path]) -> Verdict:
-    """Judge one capture: its folder or its name in ``roofctl-captures``, or the files that together hold it.
+    """Verify one capture: its folder or its name in ``roofctl-captures``, or the files that together hold it.
 
     Raises InputError when it cannot be read, or has no known kernel or no counter with a known value.
     """
@@ -48,11 +48,11 @@ def verify_capture(sources: Sequence[Path]) -> Verdict:
             f"{folders[0]} is not a file, and a capture of its own cannot be completed by others",
             hint="give one capture, or several files of one",
         )
-    return _judge_folder(captures.resolve(folders[0], Path.cwd()), {}) if folders else compare(_read(sources))
+    return _compare_folder(captures.resolve(folders[0], Path.cwd()), {}) if folders else compare(_read(sources))
 
 
 def verify_here(request: VerifyRequest, say: Say) -> tuple[Verdict, Path | None]:
-    """Build, profile and judge on this machine; the verdict, and the capture's folder where it was kept.
+    """Build, profile and compare on this machine; the verdict, and the capture's folder where it was kept.
 
     Without ``keep`` everything goes to a temporary folder, which stays only where something went wrong. Raises
     ToolError and DeviceError for what is missing, and VerificationError where a kernel computed a wrong result.
@@ -65,9 +65,12 @@ def verify_here(request: VerifyRequest, say: Say) -> tuple[Verdict, Path | None]
     program = build(work, arch)
     paths = disassembled_paths(program)
     if not paths:
-        say("note: no cuobjdump here: warp instructions are checked to be whole per warp, not counted from the code")
+        say(
+            "note: no cuobjdump here: warp instructions are checked to be the same number for every warp, "
+            "not counted from the code"
+        )
     capture = _profile(request, program, work, say)
-    verdict = _judge_folder(capture.folder, paths)
+    verdict = _compare_folder(capture.folder, paths)
     if request.keep:
         shutil.rmtree(work)
         return verdict, capture.folder
@@ -105,7 +108,7 @@ def _profile(request: VerifyRequest, program: Path, work: Path, say: Say) -> cap
     return made
 
 
-def _judge_folder(folder: Path, paths: Mapping[str, ExecutedPath]) -> Verdict:
+def _compare_folder(folder: Path, paths: Mapping[str, ExecutedPath]) -> Verdict:
     manifest = captures.read_manifest(folder)
     return compare(
         _read(captures.data_files(folder)),
