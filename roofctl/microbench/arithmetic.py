@@ -12,7 +12,7 @@ from roofctl.microbench import reference
 from roofctl.microbench.bench import Bench, Round, Variant
 from roofctl.microbench.checks import check_numbers
 from roofctl.microbench.device import KernelLaunch
-from roofctl.microbench.table import CHAINS, FP_STEPS, Microbenchmark
+from roofctl.microbench.table import CHAINS, FP_STEPS, KERNELS, Microbenchmark
 
 _SHAPES: Final = ((1024, 1), (1024, 2), (512, 2), (256, 4))
 _BASE_ITERATIONS: Final = 16
@@ -91,7 +91,7 @@ def _chain(bench: Bench, name: str, kind: str, block: int, ctas: int, *, issue: 
         settings |= {"instructions_per_turn": per_turn, "counted": how}
 
     def launch(iterations: int, pair: tuple[float, float]) -> KernelLaunch:
-        extra = (_IDENTITY_PERMUTATION,) if name.startswith("issue") else ()
+        extra = (_IDENTITY_PERMUTATION,) if "PRMT" in dict(kernel.opcodes) else ()
         arguments = (*pair, iterations, bench.results(grid * block * 8), bench.clocks, *extra)
         return KernelLaunch(kernel.source, kernel.name, grid, block, kernel.signature, arguments)
 
@@ -113,7 +113,7 @@ def _verify(
 ) -> None:
     """A short chain against its recurrence, for every thread of the first and the last CTA's first warp."""
     values = KINDS[kind]
-    steps = int(name.rsplit("_s", 1)[1])
+    steps = KERNELS[name].opcodes[0][1] // CHAINS[kind]
     turns = max(1, _VERIFY_STEPS // steps)
     out = bench.results(threads * 8)
     size = struct.calcsize(values.result)

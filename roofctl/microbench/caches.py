@@ -132,8 +132,8 @@ def l1_buffer_bytes(sm_count: int) -> int:
 
 def _l1(bench: Bench, buffer: Buffer, name: str, block: int, ctas: int) -> Variant:
     kernel = bench.kernel(name)
-    width = int(name.split("_w")[1].split("_", maxsplit=1)[0])
-    loads = kernel.item_bytes // width
+    loads = dict(kernel.opcodes)["LDG"]
+    width = kernel.item_bytes // loads
     grid = bench.device.facts.sm_count * ctas
 
     def launch(iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from roofctl.core.errors import DeviceError
 from roofctl.core.levels import CALIBRATED, LEVEL_ALIASES, CeilingUnit
+from roofctl.gpus.schema import GpuProfile
 from roofctl.microbench import arithmetic, caches, launch, limits, memory, tensor
 from roofctl.microbench.bench import Bench, Manner, Probe, Sampled, Variant
 from roofctl.microbench.outcomes import Absent, Ceiling, Outcome, Sweep
 from roofctl.microbench.sampling import measure, scale_to
 from roofctl.microbench.table import HELPER_SOURCES, MIXES, TENSOR_SOURCES, TENSOR_TYPES, builds_for
 
-if TYPE_CHECKING:
-    from roofctl.gpus.schema import GpuProfile
-
 _TENSOR_MIXES: Final[dict[str, Manner]] = {"issue": "bursts", "sustained": "sustained"}
 """Issue: zeros, in bursts between which power and clock recover. Sustained: random numbers, for seconds."""
 
-_BF16_SINCE: Final = (8, 0)
 _SWEEP_BLOCK: Final = 256
 _SWEEP_TOP: Final = 1 << 30
 
@@ -50,7 +47,7 @@ def chosen_levels(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in LEVELS if not wanted or wanted & {name, "all"})
 
 
-def sources_for(levels: Sequence[str] | Mapping[str, Level], capability: tuple[int, int]) -> list[str]:
+def sources_for(levels: Iterable[str], capability: tuple[int, int]) -> list[str]:
     """The files of kernels that these levels need on that chip, the first needed first."""
     wanted = dict.fromkeys(source for level in levels for source in LEVELS[level].sources)
     return [*HELPER_SOURCES, *(source for source in wanted if builds_for(source, capability))]
@@ -181,10 +178,10 @@ def _vector(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome
 def _packed(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
     """Both half-precision types, which share a level."""
     yield from _vector(bench, profile, level)
-    if bench.device.facts.compute_capability < _BF16_SINCE:
-        yield Absent("bf16", "packed bf16 arithmetic needs sm_80 or later")
+    if variants := arithmetic.variants(bench, "bf16"):
+        yield _single(profile, level, "bf16", measure(bench, "bf16", variants))
     else:
-        yield _single(profile, level, "bf16", measure(bench, "bf16", arithmetic.variants(bench, "bf16")))
+        yield Absent("bf16", "packed bf16 arithmetic needs sm_80 or later")
 
 
 def _tensor(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from roofctl.core.errors import VerificationError
+from roofctl.core.levels import CeilingUnit
 from roofctl.core.units import prefixed
-
-if TYPE_CHECKING:
-    from roofctl.core.levels import CeilingUnit
-    from roofctl.gpus.schema import GpuProfile
+from roofctl.gpus.schema import GpuProfile
 
 _LOW: Final = 0.6
 _MEMORY_SLACK: Final = 1.02

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from roofctl.core.units import prefixed, rate
+from roofctl.gpus import GpuProfile
 from roofctl.microbench.outcomes import Absent, Ceiling, Outcome
-
-if TYPE_CHECKING:
-    from roofctl.gpus import GpuProfile
-    from roofctl.microbench.results import Run
-    from roofctl.microbench.store import Change
+from roofctl.microbench.results import Run
+from roofctl.microbench.store import Change
 
 COLUMNS: Final = ("ceiling", ">measured", ">theoretical", ">factor", ">best", ">spread", ">SM clock", "how")
 
