@@ -1,4 +1,4 @@
-"""A GPU in plain Python: it knows what every microbenchmark computes, and takes as long as it is told to."""
+"""A GPU in plain Python: it knows what every microbenchmark computes, and takes as long as its rates imply."""
 
 from __future__ import annotations
 
