@@ -19,7 +19,7 @@ from typing import Any
 from roofctl.cuda.toolchain import Toolchain, arch_of
 from roofctl.microbench import caches, memory
 from roofctl.microbench.bench import Bench, Variant
-from roofctl.microbench.device import Launch
+from roofctl.microbench.device import KernelLaunch
 from roofctl.microbench.pycuda_device import open_device
 from roofctl.microbench.table import MIXES
 
@@ -56,7 +56,7 @@ def launch(claims: Path, levels: tuple[str, ...]) -> int:
     def once(variant: Variant, scale: int) -> None:
         batch = variant.round_of(scale)
         job = batch.jobs[0]
-        if isinstance(job, Launch):
+        if isinstance(job, KernelLaunch):
             device.run([job])
             claimed.append({"kernel": job.kernel, "bytes": batch.work, "settings": variant.settings})
 

@@ -18,10 +18,10 @@ from typing import Any
 from roofctl.core.errors import RoofctlError
 from roofctl.cuda.toolchain import Toolchain, arch_of
 from roofctl.microbench import arithmetic, caches, memory, tensor
-from roofctl.microbench.bench import Bench, Variant, describe, scale_to
-from roofctl.microbench.calibrate import sources_for
-from roofctl.microbench.levels import LEVELS
+from roofctl.microbench.bench import Bench, Variant, describe
+from roofctl.microbench.levels import LEVELS, sources_for
 from roofctl.microbench.pycuda_device import open_device
+from roofctl.microbench.sampling import scale_to
 from roofctl.microbench.table import MIXES, POLICIES, TENSOR_TYPES
 
 GIB = 1 << 30

@@ -1,5 +1,5 @@
-// Question: at what clock does an SM run right now?
-// Item: one launch of one thread, which waits `ns` nanoseconds. No bytes, no operations.
+// Measures: the clock that an SM runs at right now.
+// An item is one launch of one thread, which waits `ns` nanoseconds.
 #include "roof.cuh"
 
 extern "C" __global__ void clock_probe(u64* clocks, u64 ns) {

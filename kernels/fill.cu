@@ -1,6 +1,5 @@
-// Question: none. Fills arrays with a pattern and counts elements that differ from one.
-// Item: one element. bytes per item: its width, written (fill) or read (check). Operations: not counted.
-// Grid-stride; every element of the array is covered, also when the grid does not divide it.
+// Measures: nothing. Fills arrays with a pattern and counts elements that differ from it.
+// An item is one element. Grid-stride; every element of the array is covered, also when the grid does not divide it.
 #include "roof.cuh"
 
 #define FILL_AND_CHECK(NAME, TYPE)                                                                            \

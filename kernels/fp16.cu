@@ -1,9 +1,8 @@
-// Question: how many packed half-precision operations (fp16, bf16) does an SM do on its ordinary units?
-// Item: one loop turn of a thread: 16 chains x STEPS packed multiply-adds. bytes per item: 0. operations per item: 64 STEPS.
+// Measures: packed half-precision operations (fp16, bf16) on an SM's ordinary units.
+// An item is one loop turn of a thread: STEPS packed multiply-adds of each chain.
 // Sixteen chains: with eight, the compiler leaves a quarter of the instructions without operand reuse, each reads three
 // registers and takes two issue slots; an H200 gave 105.7 TFLOP/s instead of 132.
 // Values are two halves in 32 bits, as bits, so that no header of the toolkit is needed.
-// Expected opcodes per turn: 16 STEPS HFMA2 (of both forms together) and about 3 more, no memory access.
 // bf16 has packed multiply-adds from sm_80 on; the file builds for sm_75 without them.
 #include "fma.cuh"
 

@@ -1,6 +1,5 @@
-// Question: how many FP32 operations, and how many warp instructions, does an SM issue?
-// Item: one loop turn of a thread: 8 chains x STEPS multiply-adds. bytes per item: 0. operations per item: 16 STEPS.
-// Expected opcodes per turn: 8 STEPS FFMA and about 3 more for the loop, no memory access.
+// Measures: FP32 operations, and warp instructions that an SM issues.
+// An item is one loop turn of a thread: STEPS multiply-adds of each chain.
 #include "fma.cuh"
 
 struct Single {

@@ -1,6 +1,5 @@
-// Question: how many FP64 operations does an SM do on its ordinary units?
-// Item: one loop turn of a thread: 8 chains x STEPS multiply-adds. bytes per item: 0. operations per item: 16 STEPS.
-// Expected opcodes per turn: 8 STEPS DFMA and about 3 more for the loop, no memory access.
+// Measures: FP64 operations on an SM's ordinary units.
+// An item is one loop turn of a thread: STEPS multiply-adds of each chain.
 #include "fma.cuh"
 
 struct Double {

@@ -1,7 +1,6 @@
-// Question: how fast does device memory read, write, copy, and read two arrays while writing a third?
-// Item: one access of W bytes per array. bytes per item: read W, write W, copy 2W, triad 3W. Operations: not counted.
+// Measures: board memory that is read, written, copied, and read from two arrays while a third is written.
+// An item is one access of W bytes per array.
 // No loop: a thread moves V vectors, a CTA one contiguous tile of blockDim * V, the grid covers the arrays.
-// Expected opcodes of the whole kernel: read V LDG; write V STG; copy V LDG + V STG; triad 2V LDG + V STG.
 // W is 1, 2, 4, 8 or 16; the policy is plain, cs (evict first), na (L1::no_allocate), or pf, which is na with
 // loads that let the L2 fetch 256 bytes at a time (from sm_80 on).
 #include "roof.cuh"

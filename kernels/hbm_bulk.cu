@@ -1,9 +1,7 @@
-// Question: does the bulk copy engine of sm_90 and later move device memory faster than loads and stores?
-// Item: one tile of 16 KiB per array. bytes per item: read 16384, write 16384, copy 32768, triad 49152.
-// Operations: not counted.
+// Measures: board memory moved by the bulk copy engine of sm_90 and later, against loads and stores.
+// An item is one tile of 16 KiB per array.
 // Persistent CTAs of 128 threads, a ring of stages in shared memory, loads several tiles ahead.
 // CTA i takes tiles i * first + k * step: (tiles per CTA, 1) is contiguous, (1, CTAs) interleaved.
-// Expected opcodes of the whole kernel: UBLKCP 2 for each array read (ahead of the loop and in it), 1 for each written.
 #include "bulk.cuh"
 
 #define ARGUMENTS                                                                                             \

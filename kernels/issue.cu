@@ -1,8 +1,7 @@
-// Question: how many warp instructions does an SM issue where one FP32 instruction a clock is not possible?
+// Measures: warp instructions that an SM issues where one FP32 instruction a clock is not possible.
+// An item is one loop turn of a thread: STEPS instructions of each kind for each chain.
 // Chips with 16 FP32 lanes a scheduler (V100, T4, A100) start an FFMA every second clock: the clocks
 // between are filled with byte permutations on the integer unit, each reading one register.
-// Item: one loop turn of a thread: 8 chains of each kind x STEPS. bytes per item: 0. operations per item: 16 STEPS (FP32).
-// Expected opcodes per turn: 8 STEPS FFMA + 8 STEPS PRMT and about 3 more, no memory access.
 #include "roof.cuh"
 
 #define CHAINS 8

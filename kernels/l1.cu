@@ -1,8 +1,7 @@
-// Question: how fast do global loads come that hit in the L1?
-// Item: one loop turn of a thread. bytes per item: 32 W (16 W for the _r16 kernels). Operations: not counted.
+// Measures: global loads that hit in the L1.
+// An item is one loop turn of a thread: R loads of W bytes.
 // A warp reads 4 chunks of 32 W bytes of its own over and over; a CTA's chunks fit in a quarter of the L1.
 // ld.relaxed.cta is what ptxas keeps: plain and .ca loads of unchanging addresses leave the loop.
-// Expected opcodes per turn: 32 (16) LDG, no other memory access.
 #include "roof.cuh"
 
 static __device__ __forceinline__ u32 load(const u8* p, int offset, uint4) {

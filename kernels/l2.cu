@@ -1,11 +1,10 @@
-// Question: how fast do the L2 slices deliver to the SMs, and where do the cache levels end?
-// Item: one loop turn of a thread. bytes per item: 16 U. Operations: not counted.
-// Each warp walks a part of the buffer that no other warp touches, round and round, so no two SMs ask for one
+// Measures: what the L2 slices deliver to the SMs, and where the cache levels end.
+// An item is one loop turn of a thread: U loads of 16 bytes.
+// Each warp walks a part of the buffer that no other warp touches, round and round, so no two SMs load one
 // line and no requests can be merged; l2_read bypasses the L1 (.cg), cache_read does not (.ca). A warp's U loads
 // are base + immediate offsets. With a skew, a CTA's walk starts at a turn of its own; it wraps at the end.
 // Work is dealt out in tickets of `turns` turns: SMs do not all get the same share of the crossbar, and with
 // equal work the fast ones would wait for the slow ones. Without a counter every warp gets as many tickets.
-// Expected opcodes per turn: U LDG, no other memory access.
 #include "roof.cuh"
 
 #define LOAD(CACHE, v, p, offset)                                                                             \

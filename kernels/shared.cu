@@ -1,8 +1,7 @@
-// Question: how fast is shared memory read, written and copied?
-// Item: one loop turn of a thread. bytes per item: read 32 W (16 W for _r16), write 512, copy 512 (256 read + 256 written).
+// Measures: shared memory that is read, written and copied.
+// An item is one loop turn of a thread: R accesses of W bytes, half of them loads in a copy.
 // A warp's lanes touch neighbouring words, so there are no bank conflicts and no lanes share an address.
 // Volatile accesses stay in the loop; plain loads of the same address would be merged.
-// Expected opcodes per turn: read 32 (16) LDS; write 32 STS; copy 16 LDS + 16 STS. Operations: not counted.
 #include "roof.cuh"
 
 #define WORDS 8192  // 32 KiB: 256 words for each of 32 warps
@@ -62,7 +61,7 @@ READ(8, uint2, 32)
 READ(16, uint4, 16)
 READ(16, uint4, 32)
 
-// Writes the pattern, so that a sum over the memory afterwards says whether it all arrived.
+// Writes the pattern, so that a sum over the memory afterwards shows whether it all arrived.
 extern "C" __global__ void __launch_bounds__(1024, 1) shared_write_w16_r32(ARGUMENTS) {
     __shared__ __align__(128) u32 memory[WORDS];
     Start start(memory, 0, 0, 16);

@@ -1,9 +1,7 @@
-// Question: how many FP64 matrix operations does an SM of sm_80 or sm_90 do?
-// Item: one loop turn of a warp: 32 mma, m16n8k16 on sm_90 and m8n8k4 on sm_80.
-// bytes per item: 0. operations per item: 32 x 2 x 16 x 8 x 16 = 131072 (sm_90), 32 x 2 x 8 x 8 x 4 = 16384 (sm_80).
+// Measures: FP64 matrix operations of an SM of sm_80 or sm_90.
+// An item is one loop turn of a warp, in mma instructions of m16n8k16 (sm_90) or m8n8k4 (sm_80).
 // A (M x K) and B (32 columns x K, contiguous in K) stay in registers; 4 accumulators, each used 8 times a
-// turn, hold 8 x iterations x A B^T.
-// Expected opcodes per turn: 32 DMMA of m16n8k16 or of m8n8k4; ptxas may split an instruction evenly. No memory access.
+// turn, hold 8 x iterations x A B^T. ptxas may split an instruction evenly.
 #include "roof.cuh"
 
 struct Large {

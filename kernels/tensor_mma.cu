@@ -1,9 +1,7 @@
-// Question: how many matrix operations do the tensor cores of sm_80 to sm_89 and sm_120 do? mma.sync is their own instruction.
-// Item: one loop turn of a warp: 32 mma m16n8, 32 bytes of K each (16 halves, 8 tf32, 32 bytes).
-// bytes per item: 0. operations per item: 32 x 2 x 16 x 8 x K = 131072 for K 16, half for tf32, twice for 8 bits.
+// Measures: matrix operations of the tensor cores of sm_80 to sm_89 and sm_120, whose own instruction is mma.sync.
+// An item is one loop turn of a warp, in mma instructions of m16n8 with 32 bytes of K (16 halves, 8 tf32, 32 bytes).
 // A (16 x 32 bytes) and B (64 x 32 bytes) stay in registers; 8 accumulators, each used 4 times a turn,
-// hold 4 x iterations x A B^T. Operand rows are contiguous in K.
-// Expected opcodes per turn: 32 HMMA (fp16, bf16, tf32), IMMA (int8) or QMMA (fp8, sm_89 and sm_120); no memory access.
+// hold 4 x iterations x A B^T. Operand rows are contiguous in K. fp8 exists on sm_89 and sm_120.
 #include "roof.cuh"
 
 #define TYPE(NAME, SHAPE, KIND, NUMBER, CONSTRAINT)                                                           \

@@ -1,10 +1,8 @@
-// Question: how many matrix operations does a Hopper SM do? wgmma exists on sm_90a only.
-// Item: one loop turn of a warpgroup: 8 wgmma m64n256, 32 bytes of K each (16 halves, 8 tf32, 32 bytes).
-// bytes per item: 0 from memory. operations per item: 8 x 2 x 64 x 256 x K = 4194304 for K 16, half for tf32, twice for 8 bits.
+// Measures: matrix operations of a Hopper SM. wgmma exists on sm_90a only.
+// An item is one loop turn of a warpgroup, in wgmma of m64n256 with 32 bytes of K (16 halves, 8 tf32, 32 bytes).
 // A (64 x 128 bytes a warpgroup) and B (256 x 128 bytes) are staged in shared memory once: 4 slices of K,
 // each used twice a turn, so the accumulators hold 2 x iterations x A B^T. Operand rows are contiguous in K.
 // _ss reads A from shared memory, _rs from registers. Several warpgroups share B.
-// Expected opcodes per turn: 8 HGMMA (fp16, bf16, tf32), QGMMA (fp8) or IGMMA (int8); no memory access.
 #include "roof.cuh"
 
 #define ROW_BYTES 128

@@ -1,8 +1,7 @@
-// Question: how many matrix operations do the tensor cores of 7.x do? Built where the toolkit still knows the chip.
-// Item: one loop turn of a warp: 16 wmma m16n16k16. bytes per item: 0. operations per item: 16 x 2 x 16 x 16 x 16 = 131072.
+// Measures: matrix operations of the tensor cores of 7.x. Built where the toolkit still knows the chip.
+// An item is one loop turn of a warp, in wmma instructions of m16n16k16.
 // A (16 x 16) and B (64 columns x 16, contiguous in K) stay in registers; 4 accumulators, each used 4 times
-// a turn, hold 4 x iterations x A B^T.
-// Expected opcodes per turn: HMMA (fp16) or IMMA (int8), the same whole number for each wmma; no memory access.
+// a turn, hold 4 x iterations x A B^T. The compiler makes the same number of HMMA or IMMA of each wmma.
 #include "roof.cuh"
 
 struct Fp16 {

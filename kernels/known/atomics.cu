@@ -1,9 +1,7 @@
-// Question: what does a reduction to one address count?
+// Checks: what a reduction to one address counts.
 //
 // Every thread reads an index (always 0, which the compiler cannot know: it would else add up a warp first) and adds 1
-// at that index without using the old value, a RED; W warps.
-//   loads    W requests, 4 sectors each      stores  none      reductions  32 sectors per warp, one per lane
-//   L2 = L1  36 W sectors                    DRAM    reads 4 W sectors; the counter stays in L2
+// at that index without using the old value, a RED. Each lane of it is a sector of its own; the counter stays in L2.
 #include "known.cuh"
 
 extern "C" __global__ void __launch_bounds__(known::kBlock) known_atomics(unsigned* counters, const int* index) {

@@ -1,9 +1,6 @@
-// Question: do 4-byte coalesced accesses count 4 sectors per warp at L1, at L2 and in DRAM?
+// Checks: 4-byte coalesced accesses count 4 sectors per warp at L1, at L2 and in DRAM.
 //
-// a[i] = b[i] on 4-byte words, one element per thread, n elements, W = n / 32 warps.
-//   per thread   reads 4 bytes, writes 4 bytes, no arithmetic on data
-//   loads        W requests, 4 sectors each         stores  W requests, 4 sectors each
-//   L2 = L1      8 W sectors                        DRAM    reads 4 W, writes 4 W sectors
+// a[i] = b[i] on 4-byte words, one element per thread; no arithmetic on data.
 #include "known.cuh"
 
 extern "C" __global__ void __launch_bounds__(known::kBlock) known_copy(int* a, const int* b) {

@@ -1,10 +1,7 @@
-// Question: are thread instructions those of active lanes only, while a warp instruction counts once?
+// Checks: thread instructions are those of active lanes only, while a warp instruction counts once.
 //
-// Lanes 0 to 7 of every warp run a chain of k FMAs, the other 24 skip it: 8 of 32 lanes in the loop, 25 %; W warps.
-//   FP32             8 k W FMAs = 16 k W operations
-//   thread / issued  8 in the loop, 32 outside: between 8 and 9 as long as the loop is nearly all of the kernel
-//   loads            none                   stores  W requests, 4 sectors each; L2 = L1 = 4 W sectors
-//   DRAM             nothing is read; the stores may stay in L2
+// Lanes 0 to 7 of every warp run a chain of k FMAs, the other 24 skip it. Thread instructions per issued instruction are
+// 8 in the loop and 32 outside: between 8 and 9 as long as the loop is nearly all of the kernel.
 #include <cmath>
 
 #include "known.cuh"

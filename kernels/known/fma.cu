@@ -1,10 +1,8 @@
-// Question: is every FMA counted, in double and in single precision, and nothing else?
+// Checks: every FMA is counted, in double and in single precision, and nothing else.
 //
-// Each thread runs independent chains v = v * scale + offset for k iterations and stores the chains' ends as one
-// 16-byte vector; W warps. scale, offset and k are arguments, so the loop stays.
-//   fp64   2 chains: 64 k W FMAs = 128 k W operations       fp32   4 chains: 128 k W FMAs = 256 k W operations
-//   loads  none                                              stores W requests, 16 sectors each
-//   L2 = L1  16 W sectors                                    DRAM   nothing is read; the stores may stay in L2
+// Each thread runs independent chains v = v * scale + offset for k iterations, 2 in double or 4 in single precision, and
+// stores the chains' ends as one 16-byte vector. scale, offset and k are arguments, so the loop stays. Nothing is read;
+// the stores may stay in L2.
 #include <cmath>
 
 #include "known.cuh"

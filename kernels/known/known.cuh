@@ -1,5 +1,5 @@
 // What the files of this folder share: checked calls, device buffers, comparison with the host, and how a case
-// is declared. The counts each kernel must show stand in its own header comment, and as a table in roofctl/known.py.
+// is declared. The counts that each kernel must show are the table in roofctl/verify/known_kernels.py.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ struct Case {
 
 inline Shape row_of(std::size_t threads) { return {dim3(static_cast<unsigned>(threads / kBlock)), dim3(kBlock)}; }
 
-// Device memory that is freed with its owner. Says both numbers when the device has too little.
+// Device memory that is freed with its owner. The error names both sizes when the device has too little.
 template <typename T>
 class Buffer {
  public:
@@ -95,13 +95,13 @@ inline void finish() {
 // correctly rounded FMAs. Prints the first ten that are not.
 template <typename T, typename Expected>
 bool agrees(const char* kernel, const Buffer<T>& result, Expected expected) {
-  const std::vector<T> found = result.download();
+  const std::vector<T> values = result.download();
   std::size_t wrong = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     const T wanted = expected(i);
-    if (found[i] == wanted) continue;  // a NaN is never equal
+    if (values[i] == wanted) continue;  // a NaN is never equal
     if (++wrong <= 10) {
-      std::fprintf(stderr, "known: %s[%zu] is %.17g, expected %.17g\n", kernel, i, static_cast<double>(found[i]),
+      std::fprintf(stderr, "known: %s[%zu] is %.17g, expected %.17g\n", kernel, i, static_cast<double>(values[i]),
                    static_cast<double>(wanted));
     }
   }

@@ -67,15 +67,15 @@ Options parse(int argc, char** argv) {
 // The cases to run, in the order of the table. A name that is no kernel is an error, not an empty run.
 std::vector<const known::Case*> choose(const std::string& only) {
   std::vector<const known::Case*> chosen;
-  std::size_t found = 0, wanted = 0;
+  std::size_t matched = 0, wanted = 0;
   const std::string names = "," + only + ",";
   for (const char c : only) wanted += c == ',';
   for (const known::Case* each : kCases) {
     const bool named = names.find("," + std::string(each->kernel) + ",") != std::string::npos;
-    found += named;
+    matched += named;
     if (only.empty() || named) chosen.push_back(each);
   }
-  if (!only.empty() && found != wanted + 1) refuse("--only " + only + " names something that is no kernel (see --list)");
+  if (!only.empty() && matched != wanted + 1) refuse("--only " + only + " names something that is no kernel (see --list)");
   return chosen;
 }
 

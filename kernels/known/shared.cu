@@ -1,11 +1,7 @@
-// Question: does a conflict-free shared-memory access count one instruction and one wavefront?
+// Checks: a conflict-free shared-memory access counts one instruction and one wavefront.
 //
 // A block loads 256 words to shared memory and each thread adds up 8 of them, one from each of the 8 rows of 32 words,
-// its lane reversed; W warps.
-//   shared    stores W instructions, loads 8 W instructions, 1 wavefront each
-//   loads     W requests, 4 sectors each     stores  W requests, 4 sectors each
-//   L2        8 W sectors                    L1      8 W sectors + 4 x 9 W of shared wavefronts
-//   DRAM      reads 4 W, writes 4 W sectors; the stores may stay in L2
+// its lane reversed. The stores may stay in L2.
 #include "known.cuh"
 
 namespace {

@@ -1,11 +1,8 @@
-// Question: what does a warp cost whose lanes read S words apart, for S = 1, 8 and 32?
+// Checks: what a warp costs whose lanes read S words apart, for S = 1, 8 and 32.
 //
-// Thread i reads b[S * i] (4 bytes) and compares it with what must be there; m elements, W = m / 32 warps.
-// A store follows only where a value is wrong, so a correct run stores nothing.
-//   per thread   reads 4 bytes
-//   loads        W requests of 4 sectors (S = 1) or 32 sectors (S = 8, 32)      stores  none
-//   L2 = L1      4 W or 32 W sectors
-//   DRAM         reads 4 W or 32 W sectors; for S = 32 up to twice that, since memory hands out 64 bytes at a time
+// Thread i reads b[S * i] (4 bytes) and compares it with what must be there. A store follows only where a value is wrong,
+// so a correct run stores nothing. S = 1 shares sectors among 8 lanes; for S = 8 and 32 each lane has its own. For S = 32
+// DRAM may read up to twice the sectors, since memory hands out 64 bytes at a time.
 #include "known.cuh"
 
 namespace {

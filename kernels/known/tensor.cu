@@ -1,13 +1,11 @@
-// Question: do the tensor counters show 2 M N K operations, in BF16 and in FP64?
+// Checks: the tensor counters show 2 M N K operations, in BF16 and in FP64.
 //
-// C = A B with M = N = K = 1024, A by rows, B by columns, one warp per tile of C, fragments straight from global memory;
-// W warps. Operands are small integers, so that every sum is exact.
-//   bf16   mma m16n8k16, tile 16 x 8, K / 16 steps: 256 K W operations, W = M N / 128
-//          per step 4 loads of A and 2 of B, each 8 rows of 16 bytes: 6 requests, 8 sectors each
-//          at the end 2 stores of 8 rows of 32 bytes: 2 W requests, 8 sectors each
-//   fp64   mma m8n8k4, tile 8 x 8, K / 4 steps: 128 K W operations, W = M N / 64
-//          per step 1 load of A and 1 of B, each 8 rows of 32 bytes: 2 requests, 8 sectors each
-//          at the end 1 store of 8 rows of 64 bytes: W requests, 16 sectors each
+// C = A B with M = N = K, A by rows, B by columns, one warp per tile of C, fragments straight from global memory.
+// Operands are small integers, so that every sum is exact.
+//   bf16   mma m16n8k16, tile 16 x 8; per step of K 4 loads of A and 2 of B, each 8 rows of 16 bytes; at the end 2 stores
+//          of 8 rows of 32 bytes
+//   fp64   mma m8n8k4, tile 8 x 8; per step of K 1 load of A and 1 of B, each 8 rows of 32 bytes; at the end 1 store of
+//          8 rows of 64 bytes
 // L2 and DRAM see less than L1: rows are read again and again.
 #include <cstdint>
 

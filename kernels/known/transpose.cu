@@ -1,13 +1,9 @@
-// Question: what do scattered stores cost, and what do bank conflicts of 32 ways cost in shared-memory wavefronts?
+// Checks: what scattered stores cost, and what bank conflicts of 32 ways cost in shared-memory wavefronts.
 //
-// out = transpose of in, side x side words of 4 bytes, tiles of 32 x 32, blocks of 32 x 8 threads, 4 elements per thread,
-// W = side * side / 128 warps.
-//   loads          4 W requests, 4 sectors each
-//   naive          stores 4 W requests of 32 sectors (each lane its own); L2 = L1 = 144 W sectors
-//   shared, both   stores 4 W requests of 4 sectors; L2 = L1 = 32 W sectors; 4 W shared loads and 4 W shared stores
-//   conflicted     a shared load reads a column of 32 words in one bank: 32 wavefronts; a shared store takes 1
-//   padded         rows of 33 words: 1 wavefront each
-//   DRAM           reads 16 W, writes 16 W sectors; naive: more, since partly written lines are filled and evicted
+// out = transpose of in, side x side words of 4 bytes, tiles of 32 x 32, blocks of 32 x 8 threads, 4 elements per thread.
+//   naive        each lane stores to a sector of its own; partly written lines are filled and evicted in DRAM
+//   conflicted   through shared memory; a shared load reads a column of 32 words in one bank
+//   padded       rows of 33 words: no bank conflict
 #include "known.cuh"
 
 namespace {

@@ -1,10 +1,6 @@
-// Question: do 16-byte coalesced accesses count 16 sectors per warp at L1, at L2 and in DRAM, and an FMA two operations?
+// Checks: 16-byte coalesced accesses count 16 sectors per warp at L1, at L2 and in DRAM, and an FMA two operations.
 //
-// a[i] = b[i] + s * c[i] on float4, one element per thread, n elements, W = n / 32 warps.
-//   per thread   reads 32 bytes, writes 16 bytes, 4 FP32 FMAs
-//   loads        2 W requests, 16 sectors each      stores  W requests, 16 sectors each
-//   L2 = L1      48 W sectors                       DRAM    reads 32 W, writes 16 W sectors
-//   FP32         256 W operations
+// a[i] = b[i] + s * c[i] on float4, one element per thread.
 #include "known.cuh"
 
 extern "C" __global__ void __launch_bounds__(known::kBlock)

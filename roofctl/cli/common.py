@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from roofctl.core.kernel_names import visible
+from roofctl.core.precisions import COUNTED
 
 if TYPE_CHECKING:
     from roofctl.core.errors import RoofctlError
     from roofctl.core.notes import Note
     from roofctl.study.study import Request, Study
-
-# Spelled out: importing them from their room would load what --help must not.
-PRECISIONS = ("fp64", "fp32", "fp16", "fp64_tc", "tf32_tc", "bf16_tc", "fp16_tc", "fp8_tc", "int8_tc")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -130,7 +128,7 @@ def input_options(command: F) -> F:
             "--precision",
             "precisions",
             multiple=True,
-            type=click.Choice([*PRECISIONS, "all"]),
+            type=click.Choice([*COUNTED, "all"]),
             help="Type of operation of the FLOP model, repeatable; default: those that a kernel mainly uses.",
         ),
         click.option(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofctl.cli.common import say, talk_options, terminal_width, use_color
-from roofctl.core.errors import InputError, RoofctlError
-from roofctl.core.units import duration, gtxn, prefixed, rate, significant
+from roofctl.core.errors import InputError
 
 if TYPE_CHECKING:
     from roofctl.gpus import Found
@@ -37,35 +36,22 @@ def gpus() -> None:
 def list_(form: str) -> None:
     """List every GPU profile that a name can reach.
 
-    HBM pin is 2 x memory clock x bus width / 8; HBM sheet is what the data sheet says.
+    Pin is 2 x memory clock x bus width / 8: the most that the board's memory can move.
 
     Example: roofctl gpus list --format json
     """
     from roofctl.gpus.describe import summary
-    from roofctl.gpus.store import shelf
+    from roofctl.gpus.store import profile_index
+    from roofctl.gpus.tables import LIST_COLUMNS, list_cells
 
-    known = shelf()
+    known = profile_index()
     for path, _ in known.broken:
         say(f"Left out {path}: it has problems; see roofctl gpus validate {path}")
     rows = [summary(found) for found in sorted(known.found, key=lambda found: found.profile.name)]
     if form == "json":
         _print_json(rows)
         return
-    columns = ["name", "CC", ">SMs", ">peak GIPS", ">HBM pin TB/s", ">HBM sheet TB/s", "from", "aliases"]
-    _print_table(columns, [_list_row(row) for row in rows])
-
-
-def _list_row(row: dict[str, Any]) -> list[str]:
-    return [
-        row["name"],
-        row["compute_capability"],
-        str(row["sm_count"]),
-        significant(row["peak_warp_instructions_per_second"] / 1e9),
-        _tera(row["hbm_pin_bytes_per_second"]),
-        _tera(row["hbm_datasheet_bytes_per_second"]),
-        row["layer"],
-        ", ".join(row["aliases"]),
-    ]
+    _print_table(LIST_COLUMNS, [list_cells(row) for row in rows])
 
 
 @gpus.command("show")
@@ -89,113 +75,43 @@ def show(name: str, form: str, history: bool) -> None:
     found = find_profile(name)
     _say_which(found)
     if history:
-        _show_history(found, form)
+        _print_history(found, form)
         return
     data = details(found, find_measured(found))
     if form == "json":
         _print_json(data)
     else:
-        _show_text(data)
+        _print_details(data)
 
 
-def _show_history(found: Found, form: str) -> None:
-    """One row per calibration, one column per ceiling."""
+def _print_history(found: Found, form: str) -> None:
     from roofctl.microbench.store import history, history_rows
+    from roofctl.microbench.summary import history_table
 
     rows = history_rows(history(found))
     if form == "json":
         _print_json(rows)
-        return
-    if not rows:
+    elif rows:
+        _print_table(*history_table(rows, found.profile))
+    else:
         click.echo(f"{found.profile.name} has never been measured: roofctl calibrate --profile {found.profile.name}")
-        return
-    names = list(dict.fromkeys(name for row in rows for name in row["ceilings"]))
-    columns = ["measured at", "driver", *(f">{name}" for name in names)]
-    _print_table(columns, [_history_row(row, names) for row in rows])
 
 
-def _history_row(row: dict[str, Any], names: Sequence[str]) -> list[str]:
-    when = row["measured_at"] + (" quick" if row["quick"] else "")
-    cells = [rate(n, row["ceilings"][n], row["units"][n]) if n in row["ceilings"] else "" for n in names]
-    return [when, row["driver"] or "", *cells]
+def _print_details(data: dict[str, Any]) -> None:
+    from roofctl.gpus.tables import heading, sections
+
+    click.echo("\n".join(heading(data)))
+    for section in sections(data):
+        click.echo(f"\n{section.title}" if section.title else "")
+        if section.columns:
+            _print_table(section.columns, section.rows)
+    for note in data["notes"]:
+        click.echo(f"\nnote: {note}")
 
 
 def _say_which(found: Found) -> None:
     where = "" if found.layer == "path" else f", {found.layer}"
     say(f"GPU profile {found.profile.name} ({found.how}{where})")
-
-
-def _show_text(data: dict[str, Any]) -> None:
-    click.echo(f"{data['name']}: {data['description']}")
-    click.echo(f"chip {data['chip']} (die {data['die']}), compute capability {data['compute_capability']}")
-    click.echo(f"aliases: {', '.join(data['aliases']) or 'none'}\n")
-    facts = data["facts"].items()
-    _print_table(
-        ["fact", ">value", "basis", "source"],
-        [[key, _fact_value(key, fact["value"]), fact["basis"], _fact_source(fact)] for key, fact in facts],
-    )
-    for basis in ("theoretical", "measured"):
-        click.echo(f"\n{basis} ceilings" + ("" if data[basis] else ": none measured"))
-        if data[basis]:
-            _print_ceilings(data[basis])
-    click.echo("\nFLOP rates (dense, an FMA is 2)")
-    _print_table(
-        ["precision", ">computed", ">data sheet"],
-        [
-            [
-                row["precision"],
-                *(_flops(row["precision"], row[key]) for key in ("flops_per_second", "datasheet_flops_per_second")),
-            ]
-            for row in data["flops"]
-        ],
-    )
-    for note in data["notes"]:
-        click.echo(f"\nnote: {note}")
-
-
-def _print_ceilings(data: dict[str, Any]) -> None:
-    peak = data["peak"]
-    gips = f"{significant(peak['warp_instructions_per_second'] / 1e9)} GIPS"
-    rows = [["peak", gips, "", "", _clock(peak["clock"]), peak["basis"], peak["origin"]]]
-    for row in data["bandwidths"]:
-        rate = row["bytes_per_second"]
-        cells = [prefixed(rate, "B/s"), significant(gtxn(rate)), significant(row["ridge"])]
-        rows.append([row["level"], *cells, _clock(row["clock"]), row["basis"], row["origin"]])
-    launch = data.get("ceilings", {}).get("launch")
-    if launch:
-        rows.append(["launch", duration(launch["value"]), "", "", "", "measured", launch["method"]])
-    rows += [[level, "unknown", "", "", "", "", reason] for level, reason in data["absent"].items()]
-    _print_table(["ceiling", ">rate", ">GTXN/s", ">ridge inst/txn", "clock", "basis", "origin"], rows)
-
-
-def _clock(clock: dict[str, Any] | None) -> str:
-    return f"{clock['domain']} {prefixed(clock['hz'], 'Hz')}" if clock else ""
-
-
-def _fact_value(key: str, value: Any) -> str:
-    if value is None:
-        return "unknown"
-    if isinstance(value, list | tuple):
-        return ", ".join(value)
-    if key.startswith("datasheet_flops_per_second."):
-        return _flops(key.removeprefix("datasheet_flops_per_second."), value)
-    if key.endswith("_hz"):
-        return prefixed(value, "Hz")
-    if key.endswith("bytes_per_second"):
-        return prefixed(value, "B/s")
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _fact_source(fact: dict[str, Any]) -> str:
-    return "; ".join(text for text in (fact["source"], fact["note"]) if text)
-
-
-def _flops(precision: str, value: float | None) -> str:
-    return "" if value is None else rate(precision, value, "FLOP/s")
-
-
-def _tera(value: float | None) -> str:
-    return "" if value is None else significant(value / 1e12)
 
 
 @gpus.command("validate")
@@ -252,7 +168,7 @@ def new(name: str, existing: str | None, force: bool) -> None:
     Example: roofctl gpus new my-h200 --from h200
     """
     from roofctl.gpus import find_profile
-    from roofctl.gpus.store import checked_name, is_packaged
+    from roofctl.gpus.store import checked_name, is_packaged, write_profile
     from roofctl.gpus.writer import copy_as, skeleton
 
     name = checked_name(name)
@@ -263,21 +179,10 @@ def new(name: str, existing: str | None, force: bool) -> None:
         _say_which(found)
         text = copy_as(name, found.profile)
     path = Path("profiles") / f"{name}.yaml"
-    _write(path, text, force=force)
+    write_profile(path, text, force=force)
     if is_packaged(name):
         say(f"In this folder {name} now means {path}, no longer the profile that roofctl ships")
     say(f"Wrote {path}. Fill it in, then: roofctl gpus validate {path}")
-
-
-def _write(path: Path, text: str, *, force: bool) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise InputError(f"{path} exists", hint="choose another name, or replace it with --force") from error
-    except OSError as error:
-        raise RoofctlError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _print_json(data: Any) -> None:
@@ -285,7 +190,7 @@ def _print_json(data: Any) -> None:
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print columns without boxes; a pipe gets whole lines."""
+    """Print columns without boxes; a pipe gets uncut lines."""
     from roofctl.output.terminal import table
 
     click.echo(table(columns, rows, width=terminal_width(), color=use_color(sys.stdout)))

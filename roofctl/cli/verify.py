@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 def verify(sources: tuple[Path, ...], form: str, **options: Any) -> None:
     """Check the profiler's counters on this GPU against kernels whose counts are known from their source.
 
-    Builds the kernels with nvcc, profiles them with every metric set, and prints what the source says,
-    what was counted, and the error. Instructions, sectors, FLOPs and tensor operations must agree within
+    Builds the kernels with nvcc, profiles them with every metric set, and prints what the source
+    implies, what was counted, and the error. Instructions, sectors, FLOPs and tensor operations must agree within
     0.5 %; DRAM traffic and shared-memory wavefronts have a stated bound. Exit code 6 when one is off.
 
     Example: roofctl verify --keep
@@ -62,7 +62,7 @@ def verify(sources: tuple[Path, ...], form: str, **options: Any) -> None:
 
 
 def show(verdict: Verdict, names: list[str], form: str) -> None:
-    """The verdict on stdout, what else is worth saying on stderr."""
+    """The verdict on stdout, notes on stderr."""
     from roofctl.output.terminal import table
     from roofctl.verify.document import HEADINGS, cells, document, summary
 

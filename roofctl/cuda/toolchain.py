@@ -1,7 +1,4 @@
-"""nvcc and the disassemblers: find them, build the kernels, keep what was built.
-
-Every child process goes through ``profilers.process``.
-"""
+"""nvcc and the disassemblers: find them, build with them, keep the machine code of the microbenchmarks."""
 
 from __future__ import annotations
 
@@ -27,7 +24,8 @@ from roofctl.cuda import sass
 
 Run = Callable[[Sequence[str]], Completed]
 
-_TIMEOUT_SECONDS: Final = 300.0
+_USUAL: Final = Path("/usr/local/cuda")
+_TIMEOUT_SECONDS: Final = 600.0
 _INCLUDE: Final = re.compile(r'^#include "(\w+\.cuh)"', re.MULTILINE)
 _RELEASE: Final = re.compile(r"release (\d+\.\d+), V([\d.]+)")
 
@@ -42,10 +40,11 @@ def find_tool(name: str) -> Path | None:
 
 
 def _folders() -> Iterator[Path]:
+    """Where the toolkit may be, besides PATH."""
     for variable in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
         if os.environ.get(variable):
             yield Path(os.environ[variable]) / "bin"
-    yield Path("/usr/local/cuda/bin")
+    yield _USUAL / "bin"
     packages = Path(sysconfig.get_path("purelib")) / "nvidia"
     yield from (packages / folder / "bin" for folder in ("cu13", "cuda_nvcc", "cuda_cuobjdump", "cuda_nvdisasm"))
 
@@ -58,22 +57,50 @@ def arch_of(compute_capability: tuple[int, int]) -> str:
 
 def checked_arch(text: str) -> str:
     """``--arch`` in the compiler's spelling: sm_90 means sm_90a. Raises DeviceError for anything else."""
-    found = re.fullmatch(r"(?:sm_)?(\d{2,3})([af]?)", text.strip())
-    if found is None:
+    match = re.fullmatch(r"(?:sm_)?(\d{2,3})([af]?)", text.strip())
+    if match is None:
         raise DeviceError(f"--arch {text!r} is not an architecture", hint="write it as sm_90; or leave it out")
-    return f"sm_{found[1]}{'a' if found[1] == '90' else found[2]}"
+    return f"sm_{match[1]}{'a' if match[1] == '90' else match[2]}"
 
 
-def command(nvcc: Path | str, source: Path, arch: str, output: Path) -> tuple[str, ...]:
-    """The command line that builds one file of kernels."""
-    number = arch.removeprefix("sm_")
-    target = f"-gencode=arch=compute_{number},code={arch}"
-    return (str(nvcc), "-std=c++17", "-O3", target, "-cubin", "-o", str(output), str(source))
+def compile_command(nvcc: Path | str, sources: Sequence[Path], output: Path, *options: str) -> tuple[str, ...]:
+    """The command line that builds ``output``; ``options`` give the architecture and the kind of output.
+
+    No fast-math options: the compiler must not contract or reorder operations that are counted.
+    """
+    return (str(nvcc), "-std=c++17", "-O3", *options, "-o", str(output), *map(str, sources))
+
+
+def cubin_options(arch: str) -> tuple[str, ...]:
+    """Options for machine code of one architecture, without a program around it."""
+    return (f"-gencode=arch=compute_{arch.removeprefix('sm_')},code={arch}", "-cubin")
+
+
+def run_tool(argv: Sequence[str]) -> Completed:
+    """Run a program of the toolkit to its end. Raises ToolError when it cannot start or hangs."""
+    return run(argv, timeout=_TIMEOUT_SECONDS)
+
+
+def disassemble(binary: Path, run_tool: Run = run_tool) -> dict[str, sass.SassFunction]:
+    """The functions in a cubin or program, by name; empty where no disassembler is installed or reads it."""
+    # nvdisasm reads cubins only; it refuses a program, and cuobjdump is tried.
+    for name, option in (("nvdisasm", "-c"), ("cuobjdump", "-sass")):
+        tool = find_tool(name)
+        if tool is None:
+            continue
+        try:
+            done = run_tool((str(tool), option, str(binary)))
+        except ToolError:
+            continue
+        functions = sass.functions(done.stdout) if done.returncode == 0 else {}
+        if functions:
+            return functions
+    return {}
 
 
 @dataclass
 class Toolchain:
-    """Builds kernels for one architecture and keeps them by the hash of all that went in."""
+    """Builds kernels for one architecture and keeps them by the hash of compiler, architecture and source text."""
 
     arch: str
     nvcc: Path
@@ -82,20 +109,19 @@ class Toolchain:
     cache: Path
     run: Run
     _futures: dict[str, Future[bytes]] = field(default_factory=dict)
-    _listings: dict[str, dict[str, sass.Kernel]] = field(default_factory=dict)
+    _listings: dict[str, dict[str, sass.SassFunction]] = field(default_factory=dict)
 
     @classmethod
-    def find(cls, arch: str, *, cache: Path | None = None, run_tool: Run | None = None) -> Toolchain:
+    def find(cls, arch: str, *, cache: Path | None = None, run_tool: Run = run_tool) -> Toolchain:
         """The toolchain of this machine; raises DeviceError when there is no nvcc."""
-        run_tool = run_tool or _run
         nvcc = find_tool("nvcc")
         if nvcc is None:
             raise DeviceError(
                 "nvcc was not found: the microbenchmarks are CUDA C and have to be built for this GPU",
                 hint="install the CUDA toolkit, set CUDA_HOME, or pip install nvidia-cuda-nvcc (see the README)",
             )
-        said = run_tool((str(nvcc), "--version")).checked("reinstall the CUDA toolkit").stdout
-        release = _RELEASE.search(said)
+        version = run_tool((str(nvcc), "--version")).checked("reinstall the CUDA toolkit").stdout
+        release = _RELEASE.search(version)
         folder = cache or platformdirs.user_cache_path("roofctl") / "cubins"
         return cls(arch, nvcc, release[2] if release else "unknown", shipped("kernels"), folder, run_tool)
 
@@ -128,37 +154,19 @@ class Toolchain:
     def _compile(self, path: Path) -> bytes:
         with tempfile.TemporaryDirectory(prefix="roofctl-") as folder:
             output = Path(folder) / f"{path.stem}.cubin"
-            done = self.run(command(self.nvcc, path, self.arch, output))
+            done = self.run(compile_command(self.nvcc, [path], output, *cubin_options(self.arch)))
             if done.returncode != 0 or not output.is_file():
                 raise _not_built(path, self.arch, self.release, done)
             return output.read_bytes()
 
-    def disassemble(self, source: str) -> dict[str, sass.Kernel]:
-        """The kernels of one file as instructions, found once; empty where no disassembler is installed."""
+    def disassemble(self, source: str) -> dict[str, sass.SassFunction]:
+        """The kernels of one file by name, read once; empty where no disassembler is installed."""
         if source not in self._listings:
-            self._listings[source] = self._disassemble(source)
-        return self._listings[source]
-
-    def _disassemble(self, source: str) -> dict[str, sass.Kernel]:
-        for name, options in (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",))):
-            tool = find_tool(name)
-            if tool is None:
-                continue
             with tempfile.TemporaryDirectory(prefix="roofctl-") as folder:
                 path = Path(folder) / "kernels.cubin"
                 path.write_bytes(self.image(source))
-                try:
-                    done = self.run((str(tool), *options, str(path)))
-                except ToolError:
-                    continue
-            found = sass.kernels(done.stdout) if done.returncode == 0 else {}
-            if found:
-                return found
-        return {}
-
-
-def _run(argv: Sequence[str]) -> Completed:
-    return run(argv, timeout=_TIMEOUT_SECONDS)
+                self._listings[source] = disassemble(path, self.run)
+        return self._listings[source]
 
 
 def _with_includes(path: Path) -> str:
@@ -178,15 +186,15 @@ def _keep(path: Path, image: bytes) -> None:
 
 
 def _not_built(path: Path, arch: str, release: str, done: Completed) -> DeviceError:
-    said = done.stderr + done.stdout
-    if "nsupported gpu architecture" in said or "is not defined for option 'gpu-architecture'" in said:
+    output = done.stderr + done.stdout
+    if "nsupported gpu architecture" in output or "is not defined for option 'gpu-architecture'" in output:
         return DeviceError(
             f"nvcc {release} does not know {arch}",
             hint="install a CUDA toolkit that supports this GPU (CUDA 13 dropped sm_70 and older)",
         )
-    lines = [line for line in said.splitlines() if "error" in line.lower()] or said.splitlines()
+    lines = [line for line in output.splitlines() if "error" in line.lower()] or output.splitlines()
     shown = "".join(f"\n  {line}" for line in lines[:5])
-    if "host compiler" in said or ("No such file or directory" in said and "gcc" in said):
+    if "host compiler" in output or ("No such file or directory" in output and "gcc" in output):
         return DeviceError(f"nvcc has no C++ compiler to work with:{shown}", hint="install g++, or put it on PATH")
     return DeviceError(
         f"kernels/{path.name} does not build for {arch} with nvcc {release}:{shown}",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from roofctl.core.levels import LEVELS
 from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
-from roofctl.roofline.model import LEVEL_LABELS, LEVELS, Bandwidth, Clock, Peak, Roofline
+from roofctl.roofline.model import Bandwidth, Clock, Peak, Roofline
 
 L2_CLOCK_UNKNOWN: Final = "at the SM boost clock; the L2 clock is not known"
 
@@ -17,14 +18,14 @@ def theoretical_roofline(profile: GpuProfile, clock: Clock | None = None) -> Roo
     """
     sm_clock = clock or boost_clock(profile)
     l1 = _per_sm("l1", profile.l1.bytes_per_clock_per_sm.value, profile, sm_clock)
-    found = (l1, _l2(profile), _hbm(profile))
+    levels = (l1, _l2(profile), _hbm(profile))
     return Roofline(
         gpu=profile.name,
         peak=_peak(profile, sm_clock),
-        bandwidths=tuple(bandwidth for bandwidth in found if bandwidth),
+        bandwidths=tuple(bandwidth for bandwidth in levels if bandwidth),
         absent={
             level: _why_absent(profile, level)
-            for level, bandwidth in zip(LEVELS, found, strict=True)
+            for level, bandwidth in zip(LEVELS, levels, strict=True)
             if bandwidth is None
         },
         shared=_per_sm("shared", profile.shared.bytes_per_clock_per_sm.value, profile, sm_clock),
@@ -42,7 +43,7 @@ def measured_roofline(profile: GpuProfile, measured: Measured) -> Roofline:
     for level in LEVELS:
         ceiling = measured.ceilings.get(level)
         if ceiling is None:
-            absent[level] = f"{LEVEL_LABELS[level]} was not measured on this GPU"
+            absent[level] = f"{profile.label(level)} was not measured on this GPU"
         else:
             clock = _measured_clock(profile, level, ceiling)
             bandwidths.append(Bandwidth(level, ceiling.value, "measured", clock, ceiling.method))
@@ -134,7 +135,7 @@ def _why_absent(profile: GpuProfile, level: str) -> str:
     if level == "hbm":
         return "neither the pin rate nor a data-sheet bandwidth is known"
     section = profile.l1.bytes_per_clock_per_sm if level == "l1" else profile.l2.bytes_per_clock
-    return f"bytes per clock of the {LEVEL_LABELS[level]} are not known{_because(section)}"
+    return f"bytes per clock of the {profile.label(level)} are not known{_because(section)}"
 
 
 def _because(fact: Fact[int]) -> str:

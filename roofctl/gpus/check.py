@@ -1,4 +1,4 @@
-"""Load and validate GPU profiles and measured results; every problem of a file is found at once."""
+"""Load and validate GPU profiles and measured results; every problem of a file is reported at once."""
 
 from __future__ import annotations
 
@@ -133,15 +133,15 @@ def _string_keys(value: object, at: KeyPath) -> tuple[object, list[_Problem]]:
     """``value`` without the keys that YAML did not read as text, and a problem for each of them."""
     if isinstance(value, list):
         parts = [_string_keys(item, (*at, index)) for index, item in enumerate(value)]
-        return [part for part, _ in parts], [problem for _, found in parts for problem in found]
+        return [part for part, _ in parts], [problem for _, inner in parts for problem in inner]
     if not isinstance(value, dict):
         return value, []
     kept: dict[str, object] = {}
     problems: list[_Problem] = []
     for key, item in value.items():
         if isinstance(key, str):
-            kept[key], found = _string_keys(item, (*at, key))
-            problems += found
+            kept[key], inner = _string_keys(item, (*at, key))
+            problems += inner
         else:
             problems.append((at, f"seen the key {seen(key)}, expected a text (put the key in quotes)"))
     return kept, problems

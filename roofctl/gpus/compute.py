@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from roofctl.gpus.schema import GpuProfile, Measured, MeasuredCeiling, Precision
-from roofctl.roofline.model import BOOST, WORK_LABELS, Clock, Peak, Roofline
-
-PRECISIONS: Final[tuple[Precision, ...]] = (
-    *("fp64", "fp32", "fp16"),
-    *("fp64_tc", "tf32_tc", "bf16_tc", "fp16_tc", "fp8_tc", "int8_tc"),
-)
-"""Types of operation that a FLOP roofline has a peak for."""
+from roofctl.core.precisions import COUNTED, PRECISIONS
+from roofctl.gpus.schema import GpuProfile, Measured, MeasuredCeiling
+from roofctl.roofline.model import BOOST, Clock, Peak, Roofline
 
 _SUSTAINED: Final = "sustained"
 _HELD_DOWN: Final = 0.97
@@ -28,22 +23,22 @@ def flop_roofline(
     the vendor states for that type. With ``measured`` the peaks are the measured ones, at the clock they ran at.
     None when no peak at all is known.
     """
-    found: list[Peak] = []
+    peaks: list[Peak] = []
     absent = {level: why for level, why in memory.absent.items() if level != "issue"}
-    for precision in PRECISIONS:
+    for precision in COUNTED:
         peak = _measured(precision, measured) if measured else _theoretical(profile, precision, clock)
         if peak:
-            found.append(peak)
+            peaks.append(peak)
         else:
             how = "was not measured on this GPU" if measured else "is not known for this GPU"
-            absent[precision] = f"the {WORK_LABELS[precision]} peak {how}"
-    if not found:
+            absent[precision] = f"the {PRECISIONS[precision].label} peak {how}"
+    if not peaks:
         return None
-    highest, *others = sorted(found, key=lambda peak: -peak.per_second)
+    highest, *others = sorted(peaks, key=lambda peak: -peak.per_second)
     return replace(memory, peak=highest, others=tuple(others), absent=absent, model="flop")
 
 
-def _theoretical(profile: GpuProfile, precision: Precision, clock: Clock | None) -> Peak | None:
+def _theoretical(profile: GpuProfile, precision: str, clock: Clock | None) -> Peak | None:
     fact = profile.flops_per_clock_per_sm.get(precision)
     if fact is None or fact.value is None:
         return None
@@ -56,10 +51,9 @@ def _theoretical(profile: GpuProfile, precision: Precision, clock: Clock | None)
     return Peak(sms * fact.value * own.hz, "theoretical", own, origin, precision)
 
 
-def _boost(profile: GpuProfile, precision: Precision) -> Clock | None:
-    tensor = precision.endswith("_tc") and precision != "fp64_tc"
-    hz = profile.clocks.tensor_boost_hz.value if tensor else profile.clocks.sm_boost_hz.value
-    return None if hz is None else Clock(hz, "sm", "tensor boost" if tensor else BOOST)
+def _boost(profile: GpuProfile, precision: str) -> Clock | None:
+    hz = profile.boost_hz(precision)
+    return None if hz is None else Clock(hz, "sm", "tensor boost" if PRECISIONS[precision].at_tensor_clock else BOOST)
 
 
 def _measured(precision: str, measured: Measured) -> Peak | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from roofctl.gpus.ceilings import measured_roofline, theoretical_roofline
-from roofctl.gpus.schema import PRECISIONS, Fact, GpuProfile, Measured
+from roofctl.gpus.schema import Fact, GpuProfile, Measured
 from roofctl.gpus.store import Found
 from roofctl.roofline.model import Bandwidth, Clock, Roofline
 
@@ -23,6 +23,7 @@ def summary(found: Found) -> dict[str, Any]:
         "peak_warp_instructions_per_second": profile.peak_instructions_per_second,
         "hbm_pin_bytes_per_second": profile.pin_bytes_per_second,
         "hbm_datasheet_bytes_per_second": profile.memory.datasheet_bytes_per_second.value,
+        "memory_label": profile.memory_label,
         "layer": found.layer,
         "path": str(found.path),
     }
@@ -84,12 +85,12 @@ def _measured(profile: GpuProfile, measured: Measured) -> dict[str, Any]:
 
 
 def _flops(profile: GpuProfile) -> Iterator[dict[str, Any]]:
-    for precision in PRECISIONS:
+    for precision in dict.fromkeys((*profile.flops_per_clock_per_sm, *profile.datasheet_flops_per_second)):
         computed = profile.flops_per_second(precision)
-        sheet = profile.datasheet_flops_per_second.get(precision)
-        if computed is not None or sheet is not None:
+        printed = profile.datasheet_flops_per_second.get(precision)
+        if computed is not None or printed is not None:
             yield {
                 "precision": precision,
                 "flops_per_second": computed,
-                "datasheet_flops_per_second": sheet.value if sheet else None,
+                "datasheet_flops_per_second": printed.value if printed else None,
             }

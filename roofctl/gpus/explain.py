@@ -1,4 +1,4 @@
-"""Turn what pydantic found into one line per problem: key, what was seen, what is expected."""
+"""Turn pydantic's errors into one line per problem: key, what was seen, what is expected."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _names(profile: GpuProfile) -> tuple[str, ...]:
 
 
 def _sm_remark(profiles: Sequence[GpuProfile], sm_count: int | None) -> str:
-    """Say so when the device is not whole: a MIG slice or a cut-down card has lower ceilings."""
+    """A remark where the device has fewer SMs than its profile: a MIG slice or a cut-down card has lower ceilings."""
     if sm_count is None or any(profile.sm_count.value == sm_count for profile in profiles):
         return ""
     return f", although the device has {sm_count} SMs and the GPU profile {profiles[0].sm_count.value}"

@@ -1,7 +1,7 @@
-"""What a GPU profile and a measured result are: strict pydantic models, units in the names.
+"""Strict pydantic models of a GPU profile and of a measured result, units in the names.
 
-A fact is never a bare number: it carries its basis and the document it comes from.
-A fact that nobody knows is null with basis ``unknown``; nothing is zero by default.
+A fact has a value, a basis and the document it comes from. One that is not known is null with basis ``unknown``;
+nothing is zero by default.
 """
 
 from __future__ import annotations
@@ -10,30 +10,16 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Final, Generic, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticKnownError
+
+from roofctl.core.levels import LEVEL_LABELS, CeilingUnit, unit_of
+from roofctl.core.precisions import PRECISIONS
 
 SCHEMA_VERSION: Final = 1
 
 FactBasis = Literal["vendor", "driver", "derived", "memory", "third-party", "unknown"]
 FACT_BASES: Final[tuple[str, ...]] = get_args(FactBasis)
-
-Precision = Literal[
-    "fp64",
-    "fp32",
-    "fp16",
-    "bf16",
-    "fp64_tc",
-    "tf32_tc",
-    "fp16_tc",
-    "fp16_tc_fp16acc",
-    "bf16_tc",
-    "fp8_tc",
-    "fp8_tc_fp16acc",
-    "int8_tc",
-    "int4_tc",
-    "fp4_tc",
-]
-PRECISIONS: Final[tuple[Precision, ...]] = get_args(Precision)
 
 NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9.-]*$"
 
@@ -43,6 +29,17 @@ Chip = Annotated[str, Field(strict=True, pattern=r"^[a-z]+[0-9]+[a-z]?$")]
 ComputeCapability = Annotated[str, Field(strict=True, pattern=r"^[0-9]+\.[0-9]+$")]
 Count = Annotated[int, Field(strict=True, gt=0)]
 Rate = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+
+
+def _precision(name: str) -> str:
+    """``name``, when it is one of the types of operation; else pydantic's own error for a literal."""
+    if name not in PRECISIONS:
+        *names, last = map(repr, PRECISIONS)
+        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(names)} or {last}"})
+    return name
+
+
+PrecisionName = Annotated[str, Field(strict=True), AfterValidator(_precision)]
 
 T = TypeVar("T")
 
@@ -83,7 +80,7 @@ def _yaml_word(value: object) -> str:
     return "null" if value is None else str(value)
 
 
-class Clocks(Model):
+class ClockFacts(Model):
     """Clocks in Hz. Tensor peaks on data sheets can assume a lower clock than the SMs reach.
 
     ``sm_base_hz`` is what the SMs run at under ncu's ``--clock-control base``.
@@ -95,7 +92,7 @@ class Clocks(Model):
     l2_hz: Fact[Rate] | None = None
 
     @model_validator(mode="after")
-    def _base_below_boost(self) -> Clocks:
+    def _base_below_boost(self) -> ClockFacts:
         base, boost = self.sm_base_hz.value if self.sm_base_hz else None, self.sm_boost_hz.value
         if base is not None and base >= boost:
             raise ValueError(
@@ -119,7 +116,7 @@ class Shared(Model):
 
 
 class L2(Model):
-    """The L2 of the whole GPU; ``bytes_per_clock`` are clocks of the L2, not of the SMs."""
+    """The L2 of the GPU; ``bytes_per_clock`` are clocks of the L2, not of the SMs."""
 
     bytes: Fact[Count]
     partitions: Fact[Count]
@@ -156,13 +153,13 @@ class GpuProfile(Model):
     sources: dict[Text, Text]
     sm_count: KnownFact[Count]
     schedulers_per_sm: KnownFact[Count]
-    clocks: Clocks
+    clocks: ClockFacts
     l1: L1
     shared: Shared
     l2: L2
     memory: Memory
-    flops_per_clock_per_sm: dict[Precision, Fact[Count]]
-    datasheet_flops_per_second: dict[Precision, Fact[Rate]]
+    flops_per_clock_per_sm: dict[PrecisionName, Fact[Count]]
+    datasheet_flops_per_second: dict[PrecisionName, Fact[Rate]]
     notes: tuple[Text, ...] = ()
 
     @property
@@ -187,12 +184,12 @@ class GpuProfile(Model):
 
     @property
     def sm_base_hz(self) -> float | None:
-        """The SM base clock, or None when nobody knows it."""
+        """The SM base clock, or None when it is not known."""
         return self.clocks.sm_base_hz.value if self.clocks.sm_base_hz else None
 
     @property
     def l2_hz(self) -> float | None:
-        """The L2's own clock, or None when nobody has read it."""
+        """The L2's own clock, or None when it is not known."""
         return self.clocks.l2_hz.value if self.clocks.l2_hz else None
 
     @property
@@ -201,11 +198,23 @@ class GpuProfile(Model):
         width = self.l2.bytes_per_clock.value
         return None if width is None else width * (self.l2_hz or self.clocks.sm_boost_hz.value)
 
-    def flops_per_second(self, precision: Precision) -> float | None:
-        """FLOP/s from the per-clock rate; tensor types except FP64 at the tensor clock, dense."""
-        fact = self.flops_per_clock_per_sm.get(precision)
-        tensor = "_tc" in precision and precision != "fp64_tc"
-        clock_hz = self.clocks.tensor_boost_hz.value if tensor else self.clocks.sm_boost_hz.value
+    @property
+    def memory_label(self) -> str:
+        """How the board's memory is printed: "HBM" for HBM of any generation, "DRAM" for every other kind."""
+        return "HBM" if (self.memory.type.value or "").startswith("HBM") else "DRAM"
+
+    def label(self, level: str) -> str:
+        """A memory level as it is printed for this board; other names are their own label."""
+        return self.memory_label if level == "hbm" else LEVEL_LABELS.get(level, level)
+
+    def boost_hz(self, precision: str) -> float | None:
+        """The boost clock that the vendor states for a type of operation, None where the tensor clock is not known."""
+        clock = self.clocks.tensor_boost_hz if PRECISIONS[precision].at_tensor_clock else self.clocks.sm_boost_hz
+        return clock.value
+
+    def flops_per_second(self, precision: str) -> float | None:
+        """FLOP/s from the per-clock rate at the type's boost clock, dense."""
+        fact, clock_hz = self.flops_per_clock_per_sm.get(precision), self.boost_hz(precision)
         if fact is None or fact.value is None or clock_hz is None:
             return None
         return fact.value * self.sm_count.value * clock_hz
@@ -226,18 +235,6 @@ def _facts(section: Model | dict[Any, Any], prefix: str) -> Iterator[tuple[str, 
             yield prefix + key, value
         elif isinstance(value, Model | dict):
             yield from _facts(value, f"{prefix}{key}.")
-
-
-CeilingUnit = Literal["B/s", "warp_inst/s", "FLOP/s", "s"]
-
-_FIXED_UNITS: Final[dict[str, CeilingUnit]] = {
-    "hbm": "B/s",
-    "l2": "B/s",
-    "l1": "B/s",
-    "shared": "B/s",
-    "issue": "warp_inst/s",
-    "launch": "s",
-}
 
 
 class MeasuredCeiling(Model):
@@ -287,9 +284,9 @@ class Measured(Model):
     @classmethod
     def _units(cls, ceilings: dict[str, MeasuredCeiling]) -> dict[str, MeasuredCeiling]:
         for name, ceiling in ceilings.items():
-            expected = _FIXED_UNITS.get(name, ceiling.unit)
-            if ceiling.unit != expected:
-                raise ValueError(f"seen {name} in {ceiling.unit}; expected {expected}")
-            if ceiling.unit == "s" and name not in _FIXED_UNITS:
+            expected = unit_of(name)
+            if expected == "FLOP/s" and ceiling.unit == "s":
                 raise ValueError(f"seen {name} in s; expected a rate, only launch is a time")
+            if expected not in ("FLOP/s", ceiling.unit):
+                raise ValueError(f"seen {name} in {ceiling.unit}; expected {expected}")
         return ceilings

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import platformdirs
 
-from roofctl.core.errors import InputError
+from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.resources import shipped
 from roofctl.gpus.check import MEASURED_SUFFIX, is_measured, load_measured, load_profile
 from roofctl.gpus.schema import NAME_PATTERN, GpuProfile, Measured
@@ -35,7 +35,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ProfileIndex:
     """All GPU profiles that names can reach, and the files that cannot be read as one."""
 
     found: tuple[Found, ...]
@@ -68,7 +68,7 @@ def measured_files(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(folder.glob(f"*{MEASURED_SUFFIX}"))) if folder.is_dir() else ()
 
 
-def shelf(cwd: Path | None = None) -> Shelf:
+def profile_index(cwd: Path | None = None) -> ProfileIndex:
     """Every reachable GPU profile, first layer first; one name appears once."""
     found: dict[str, Found] = {}
     broken: list[tuple[Path, InputError]] = []
@@ -80,12 +80,12 @@ def shelf(cwd: Path | None = None) -> Shelf:
                 found[path.stem] = Found(load_profile(path), path, f"name {path.stem}", layer)
             except InputError as error:
                 broken.append((path, error))
-    return Shelf(tuple(found.values()), tuple(broken))
+    return ProfileIndex(tuple(found.values()), tuple(broken))
 
 
 def all_profiles(cwd: Path | None = None) -> tuple[Found, ...]:
     """Every readable GPU profile that a name can reach."""
-    return shelf(cwd).found
+    return profile_index(cwd).found
 
 
 def find_profile(name_or_path: str | Path, *, cwd: Path | None = None) -> Found:
@@ -105,7 +105,7 @@ def find_profile(name_or_path: str | Path, *, cwd: Path | None = None) -> Found:
         aliased = _by_alias(name, files, layer)
         if aliased is not None:
             return aliased
-    raise _unknown(text, shelf(cwd))
+    raise _unknown(text, profile_index(cwd))
 
 
 def canonical(name: str) -> str:
@@ -127,6 +127,18 @@ def checked_name(name: str) -> str:
 def is_packaged(name: str) -> bool:
     """Whether roofctl ships a GPU profile under this very name."""
     return (shipped("profiles") / f"{name}.yaml").is_file()
+
+
+def write_profile(path: Path, text: str, *, force: bool) -> None:
+    """Write a new GPU profile; raises InputError for a file that exists, unless ``force`` replaces it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise InputError(f"{path} exists", hint="choose another name, or replace it with --force") from error
+    except OSError as error:
+        raise RoofctlError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def find_measured(found: Found) -> Measured | None:
@@ -195,7 +207,7 @@ def _readable(files: tuple[Path, ...]) -> Iterator[Found]:
         yield Found(profile, path, "", "path")
 
 
-def _unknown(text: str, known: Shelf) -> InputError:
+def _unknown(text: str, known: ProfileIndex) -> InputError:
     names = [name for found in known.found for name in (found.profile.name, *found.profile.aliases)]
     wanted = canonical(text)
     near = difflib.get_close_matches(wanted, names, n=5, cutoff=0.5)

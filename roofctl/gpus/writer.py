@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import yaml
 
-from roofctl.gpus.schema import FACT_BASES, PRECISIONS, SCHEMA_VERSION, GpuProfile
+from roofctl.core.precisions import PRECISIONS
+from roofctl.gpus.schema import FACT_BASES, SCHEMA_VERSION, GpuProfile
 from roofctl.gpus.spelling import yaml_number
 
 _INTRO: Final = f"""\
@@ -47,7 +48,7 @@ COMMENTS: Final[Mapping[str, str]] = {
     "l2": "bytes_per_clock = slices x 64 B as a rule; unknown unless it is published or was read with counters.",
     "memory": "Pin rate = 2 x clock_hz x bus_bits / 8. Take both from the driver where you can.",
     "flops_per_clock_per_sm": "Whole numbers per SM and clock, an FMA is 2; leave out what the GPU lacks.\n"
-    "Keys: " + ", ".join(PRECISIONS[:7]) + ",\n" + ", ".join(PRECISIONS[7:]),
+    "Keys: " + ", ".join([*PRECISIONS][:7]) + ",\n" + ", ".join([*PRECISIONS][7:]),
     "datasheet_flops_per_second": "As printed on the data sheet, without sparsity (half of a sparse figure).",
     "notes": "Sentences for people.",
 }

@@ -1,4 +1,4 @@
-"""Read one YAML file strictly: duplicate keys are found, every key knows its line."""
+"""Read one YAML file strictly: with the line of every key, and the keys that are written twice."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _read_text(path: Path) -> str:
 
 
 def _where(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    return "" if mark is None else f", line {mark.line + 1}, column {mark.column + 1}"
+    position = getattr(error, "problem_mark", None)
+    return "" if position is None else f", line {position.line + 1}, column {position.column + 1}"
 
 
 def _what(error: yaml.YAMLError) -> str:

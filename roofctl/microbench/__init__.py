@@ -1,4 +1,4 @@
-"""Measure the ceilings of the GPU in front of us with microbenchmarks in ``kernels/``.
+"""Measure the ceilings of this machine's GPU with the microbenchmarks of ``kernels/``.
 
-Importing this room needs no GPU: pycuda and NVML are loaded when a device is opened.
+Importing needs no GPU: pycuda and NVML are loaded when a device is opened.
 """

@@ -9,9 +9,10 @@ from typing import Final, Protocol
 
 from roofctl.cuda import sass
 from roofctl.microbench import reference
-from roofctl.microbench.bench import Bench, Round, Variant, check_numbers
-from roofctl.microbench.device import Launch
-from roofctl.microbench.table import CHAINS, FP_STEPS, Kernel
+from roofctl.microbench.bench import Bench, Round, Variant
+from roofctl.microbench.checks import check_numbers
+from roofctl.microbench.device import KernelLaunch
+from roofctl.microbench.table import CHAINS, FP_STEPS, KERNELS, Microbenchmark
 
 _SHAPES: Final = ((1024, 1), (1024, 2), (512, 2), (256, 4))
 _BASE_ITERATIONS: Final = 16
@@ -67,12 +68,12 @@ def issue_variants(bench: Bench) -> list[Variant]:
     return [_chain(bench, name, "fp32", block, ctas, issue=True) for name in names for block, ctas in _shapes(bench)]
 
 
-def issued_per_turn(bench: Bench, kernel: Kernel) -> tuple[int, str]:
-    """Warp instructions of one loop turn, and how that is known."""
+def issued_per_turn(bench: Bench, kernel: Microbenchmark) -> tuple[int, str]:
+    """Warp instructions of one loop turn, and where the number comes from."""
     declared = sum(number for _, number in kernel.opcodes)
-    found = bench.tools.disassemble(kernel.source).get(kernel.name)
-    loop = sass.main_loop(found, frozenset(opcode for opcode, _ in kernel.opcodes)) if found else None
-    return (sass.issued(loop), "issued, counted in SASS") if loop else (declared, "useful only: no disassembler")
+    code = bench.tools.disassemble(kernel.source).get(kernel.name)
+    loop = sass.main_loop(code, frozenset(opcode for opcode, _ in kernel.opcodes)) if code else None
+    return (loop.total(), "issued, counted in SASS") if loop else (declared, "useful only: no disassembler")
 
 
 def _shapes(bench: Bench) -> tuple[tuple[int, int], ...]:
@@ -89,10 +90,10 @@ def _chain(bench: Bench, name: str, kind: str, block: int, ctas: int, *, issue: 
         work = grid * block // 32 * per_turn
         settings |= {"instructions_per_turn": per_turn, "counted": how}
 
-    def launch(iterations: int, pair: tuple[float, float]) -> Launch:
-        extra = (_IDENTITY_PERMUTATION,) if name.startswith("issue") else ()
+    def launch(iterations: int, pair: tuple[float, float]) -> KernelLaunch:
+        extra = (_IDENTITY_PERMUTATION,) if "PRMT" in dict(kernel.opcodes) else ()
         arguments = (*pair, iterations, bench.results(grid * block * 8), bench.clocks, *extra)
-        return Launch(kernel.source, kernel.name, grid, block, kernel.signature, arguments)
+        return KernelLaunch(kernel.source, kernel.name, grid, block, kernel.signature, arguments)
 
     def round_of(scale: int) -> Round:
         turns = _BASE_ITERATIONS * scale
@@ -112,7 +113,7 @@ def _verify(
 ) -> None:
     """A short chain against its recurrence, for every thread of the first and the last CTA's first warp."""
     values = KINDS[kind]
-    steps = int(name.rsplit("_s", 1)[1])
+    steps = KERNELS[name].opcodes[0][1] // CHAINS[kind]
     turns = max(1, _VERIFY_STEPS // steps)
     out = bench.results(threads * 8)
     size = struct.calcsize(values.result)
@@ -138,4 +139,4 @@ def _warp(kind: str, steps: int) -> list[float]:
 class Chain(Protocol):
     """Makes the launch with that many turns and that multiplier and addend."""
 
-    def __call__(self, iterations: int, pair: tuple[float, float]) -> Launch: ...
+    def __call__(self, iterations: int, pair: tuple[float, float]) -> KernelLaunch: ...

@@ -9,9 +9,10 @@ from functools import partial
 from typing import Final, Protocol
 
 from roofctl.microbench import reference
-from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Round, Variant, check_sum
-from roofctl.microbench.device import Launch
-from roofctl.microbench.table import Kernel
+from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Round, Variant
+from roofctl.microbench.checks import check_sum
+from roofctl.microbench.device import KernelLaunch
+from roofctl.microbench.table import Microbenchmark
 
 L2_SHARES: Final = (0.26, 0.401)
 """Least and most of the L2 that a calibration set takes: with near copies of far lines it still fits."""
@@ -26,7 +27,7 @@ _L2_SHAPES: Final = (
 )
 _QUICK_L2_SHAPES: Final = (("l2_read_u4", 512, 2), ("l2_read_u8", 512, 1))
 _TICKET_BYTES: Final = 1 << 16
-"""What a warp reads before it asks for more work: enough to hide the asking, little enough to end together."""
+"""What a warp reads before it draws another ticket: enough to hide the atomic, little enough to end together."""
 _BASE_ITERATIONS: Final = 64
 _MUL, _ADD = reference.PATTERN
 
@@ -65,7 +66,7 @@ class Walk:
 
 
 def l2_walks(bench: Bench, l2_bytes: int) -> list[Walk]:
-    """Every shape with sets between the two shares of the L2, in whole turns."""
+    """Every shape with sets between the two shares of the L2, in full turns."""
     if bench.effort.quick:
         return [walk for shape in _QUICK_L2_SHAPES for walk in _walks(bench, l2_bytes, *shape)[:1]]
     return [walk for shape in _L2_SHAPES for walk in _walks(bench, l2_bytes, *shape)]
@@ -96,9 +97,9 @@ def walk_variant(bench: Bench, buffer: Buffer, walk: Walk) -> Variant:
     places = (walk.part, share, chunk, share, 7) if walk.by_warp else (walk.part, chunk, walk.turn, walk.part, 7)
     turns = max(1, _TICKET_BYTES // chunk)
 
-    def launch(turns: int, each: int, counter: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(turns: int, each: int, counter: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         values = (buffer.address, *places, turns, warps * each, counter, mask, needle, bench.total, bench.clocks)
-        return Launch(kernel.source, kernel.name, grid, walk.block, kernel.signature, values)
+        return KernelLaunch(kernel.source, kernel.name, grid, walk.block, kernel.signature, values)
 
     def round_of(scale: int) -> Round:
         counter = bench.small("tickets") if walk.shared_work else 0
@@ -131,13 +132,13 @@ def l1_buffer_bytes(sm_count: int) -> int:
 
 def _l1(bench: Bench, buffer: Buffer, name: str, block: int, ctas: int) -> Variant:
     kernel = bench.kernel(name)
-    width = int(name.split("_w")[1].split("_", maxsplit=1)[0])
-    loads = kernel.item_bytes // width
+    loads = dict(kernel.opcodes)["LDG"]
+    width = kernel.item_bytes // loads
     grid = bench.device.facts.sm_count * ctas
 
-    def launch(iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         values = (buffer.address, iterations, mask, needle, bench.total, bench.clocks)
-        return Launch(kernel.source, kernel.name, grid, block, kernel.signature, values, prefer_l1=True)
+        return KernelLaunch(kernel.source, kernel.name, grid, block, kernel.signature, values, prefer_l1=True)
 
     def verify(*, full: bool) -> None:  # noqa: ARG001 - there is one size
         words = grid * block * 4 * width // 4
@@ -155,7 +156,7 @@ def _loop_round(launch: Launcher, work: int, scale: int) -> Round:
 class Launcher(Protocol):
     """Makes the launch with that many turns of the loop; mask and needle 0 for the verify launch."""
 
-    def __call__(self, iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch: ...
+    def __call__(self, iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch: ...
 
 
 SHARED_MIXES: Final[dict[str, tuple[str, ...]]] = {
@@ -175,9 +176,9 @@ def _shared(bench: Bench, name: str, mix: str, block: int) -> Variant:
     kernel = bench.kernel(name)
     grid = bench.device.facts.sm_count
 
-    def launch(iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(iterations: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         values = (iterations, _MUL, _ADD, mask, needle, bench.total, bench.clocks)
-        return Launch(kernel.source, kernel.name, grid, block, kernel.signature, values)
+        return KernelLaunch(kernel.source, kernel.name, grid, block, kernel.signature, values)
 
     def verify(*, full: bool) -> None:  # noqa: ARG001 - there is one size
         check_sum(bench, launch(3, 0, 0), _shared_sum(kernel, mix, block, turns=3) * grid, name)
@@ -186,7 +187,7 @@ def _shared(bench: Bench, name: str, mix: str, block: int) -> Variant:
     return Variant(settings, partial(_loop_round, launch, grid * block * kernel.item_bytes), verify)
 
 
-def _shared_sum(kernel: Kernel, mix: str, block: int, *, turns: int) -> int:
+def _shared_sum(kernel: Microbenchmark, mix: str, block: int, *, turns: int) -> int:
     """What the words of one CTA add up to: each warp has a kibibyte, 256 words."""
     starts = [256 * warp for warp in range(block // 32)]
     if mix == "read":

@@ -1,9 +1,9 @@
-"""One calibration from end to end, without a word to the user: the command line listens through callbacks."""
+"""One calibration from end to end. It prints nothing: results go to a callback."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,17 +13,17 @@ from roofctl.cuda.toolchain import Toolchain, arch_of, checked_arch
 from roofctl.microbench import bench as benches
 from roofctl.microbench import identify, results
 from roofctl.microbench.bench import Bench
-from roofctl.microbench.device import Device
-from roofctl.microbench.levels import LEVELS, Outcome, run_level
-from roofctl.microbench.table import KERNELS, SOURCES, builds_for
+from roofctl.microbench.device import ComputeDevice
+from roofctl.microbench.levels import LEVELS, run_level, sources_for
+from roofctl.microbench.outcomes import Outcome
 
 
 @dataclass(frozen=True)
-class Request:
-    """What the user asks for."""
+class CalibrationRequest:
+    """What to measure, for which GPU profile, and how. ``size_bytes`` is the working set of board memory."""
 
     profile: str = identify.AUTO
-    levels: tuple[str, ...] = LEVELS
+    levels: tuple[str, ...] = tuple(LEVELS)
     arch: str | None = None
     size_bytes: int | None = None
     quick: bool = False
@@ -31,30 +31,30 @@ class Request:
 
 @dataclass
 class Session:
-    """A device that has been recognised, with its tools: ready to measure. ``run`` grows with each result."""
+    """A recognised device with its tools, ready to measure. ``run`` grows with each result."""
 
-    request: Request
+    request: CalibrationRequest
     bench: Bench
     run: results.Run
     doubts: tuple[str, ...]
     failures: tuple[tuple[str, RoofctlError], ...] = ()
 
-    def measure(self, hear: Callable[[Outcome], None]) -> None:
+    def measure(self, report: Callable[[Outcome], None]) -> None:
         """Measure level after level. A level that fails does not take the others with it."""
         before, begun = self.bench.device.temperature_celsius(), time.monotonic()
         try:
             for level in self.request.levels:
-                self._level(level, hear)
+                self._level(level, report)
         finally:
             after = self.bench.device.temperature_celsius()
             seconds = round(time.monotonic() - begun, 1)
             self.run = replace(self.run, temperatures_celsius=(before, after), seconds=seconds)
 
-    def _level(self, level: str, hear: Callable[[Outcome], None]) -> None:
+    def _level(self, level: str, report: Callable[[Outcome], None]) -> None:
         try:
             for outcome in run_level(self.bench, self.run.found.profile, level):
                 self.run = self.run.plus(outcome)
-                hear(outcome)
+                report(outcome)
         except RoofctlError as error:
             self.failures = (*self.failures, (level, error))
 
@@ -65,8 +65,8 @@ class Session:
 
 @contextmanager
 def session(
-    request: Request,
-    open_device: Callable[[], Device],
+    request: CalibrationRequest,
+    open_device: Callable[[], ComputeDevice],
     *,
     tools: Callable[[str], Toolchain] | None = None,
     cwd: Path | None = None,
@@ -86,32 +86,15 @@ def session(
         device.close()
 
 
-def _arch(request: Request, device: Device) -> str:
+def _arch(request: CalibrationRequest, device: ComputeDevice) -> str:
     """The architecture to build for; raises DeviceError for one whose code this GPU cannot run."""
     own = arch_of(device.facts.compute_capability)
     if request.arch is None:
         return own
-    asked = checked_arch(request.arch)
+    wanted = checked_arch(request.arch)
     major = device.facts.compute_capability[0]
-    if int(asked.strip("sm_af")) // 10 != major or int(asked.strip("sm_af")) > int(own.strip("sm_af")):
+    if int(wanted.strip("sm_af")) // 10 != major or int(wanted.strip("sm_af")) > int(own.strip("sm_af")):
         raise DeviceError(
-            f"{device.facts.name} cannot run code built for {asked}; it is {own}", hint="leave --arch out"
+            f"{device.facts.name} cannot run code built for {wanted}; it is {own}", hint="leave --arch out"
         )
-    return asked
-
-
-def sources_for(levels: Sequence[str], capability: tuple[int, int]) -> list[str]:
-    """The files of kernels that these levels need on that chip, the first needed first."""
-    prefixes = {
-        "hbm": ("hbm", "l2"),
-        "l2": ("l2",),
-        "l1": ("l1",),
-        "issue": ("fp32", "issue"),
-        "shared": ("shared",),
-        "tensor": ("tensor",),
-    }
-    helpers = ["fill.cu", "clock.cu"]
-    wanted = [prefix for level in levels for prefix in prefixes.get(level, (level,))]
-    chosen = [source for prefix in wanted for source in SOURCES if source.startswith(prefix)]
-    known = {kernel.source for kernel in KERNELS.values()}
-    return list(dict.fromkeys(helpers + [s for s in chosen if s in known and builds_for(s, capability)]))
+    return wanted

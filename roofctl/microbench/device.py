@@ -1,6 +1,6 @@
-"""The seam to the GPU: what the microbenchmarks ask of a device, and the values that cross it.
+"""The interface to the GPU: what the microbenchmarks need of a device, and the values that pass through it.
 
-Everything above works against ``Device``; ``pycuda_device`` is the real one.
+Everything above works against ``ComputeDevice``; ``pycuda_device`` is the real one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """What the driver says of a device. None where it does not say."""
+    """What the driver reports of a device. None where it does not."""
 
     index: int
     name: str
@@ -36,7 +36,7 @@ class DeviceFacts:
 
 
 @dataclass(frozen=True)
-class Launch:
+class KernelLaunch:
     """One kernel launch. ``signature`` has a struct letter per value (P pointer, I, Q, f, d); 1-D grids only."""
 
     source: str
@@ -62,16 +62,16 @@ class Copy:
 class Graph:
     """A launch ``count`` times in a chain, which the driver gets as one CUDA graph."""
 
-    launch: Launch
+    launch: KernelLaunch
     count: int
 
 
-Job: TypeAlias = Launch | Copy | Graph
+Job: TypeAlias = KernelLaunch | Copy | Graph
 
 
 @dataclass(frozen=True)
-class Timing:
-    """One timed batch of jobs, and the clocks that were read while it ran (None: no one to ask).
+class BatchTiming:
+    """One timed batch of jobs, and the clocks that were read while it ran (None: they cannot be read).
 
     ``queue_seconds`` is the host's time from before the lead until all was queued.
     """
@@ -90,7 +90,7 @@ class Process:
     name: str
 
 
-class Device(Protocol):
+class ComputeDevice(Protocol):
     """A GPU that compiles nothing and decides nothing: it loads, allocates, launches and times."""
 
     @property
@@ -100,7 +100,7 @@ class Device(Protocol):
         """Load compiled machine code under the name of its source file."""
 
     def allocate(self, size: int) -> int:
-        """Address of ``size`` bytes of device memory; raises DeviceError naming what was asked and what is free."""
+        """Address of ``size`` bytes of device memory; raises DeviceError that names the size and what is free."""
 
     def free(self, address: int) -> None:
         """Give memory back."""
@@ -120,7 +120,7 @@ class Device(Protocol):
     def run(self, jobs: Sequence[Job]) -> None:
         """Run jobs in order and wait for them."""
 
-    def time(self, jobs: Sequence[Job], lead: Sequence[Job] = ()) -> Timing:
+    def time(self, jobs: Sequence[Job], lead: Sequence[Job] = ()) -> BatchTiming:
         """Run jobs in order between two events. ``lead`` keeps the device busy while the jobs are queued behind it."""
 
     def temperature_celsius(self) -> float | None:

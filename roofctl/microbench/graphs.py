@@ -1,4 +1,4 @@
-"""CUDA graphs, asked of the driver's own library: pycuda has no call for them."""
+"""CUDA graphs through the driver's own library: pycuda has no call for them."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ class Graphs:
         self._check(name, self._function(name)(*arguments))
 
     def _function(self, name: str) -> Any:
-        found = getattr(self._cuda, name, None)
-        if found is None:
+        function = getattr(self._cuda, name, None)
+        if function is None:
             raise DeviceError(f"this driver has no CUDA graphs ({name} is missing)", hint=_HINT)
-        return found
+        return function
 
     def _check(self, name: str, code: int) -> None:
         if code:

@@ -1,4 +1,4 @@
-"""Which GPU profile belongs to the GPU in front of us, and what about it makes figures doubtful."""
+"""Which GPU profile belongs to this machine's GPU, and what about the GPU makes figures doubtful."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from roofctl.core.errors import DeviceError, InputError
 from roofctl.gpus import Found, GpuProfile, find_profile, match_device
 from roofctl.gpus.match import plain_name
-from roofctl.microbench.device import Device, DeviceFacts
+from roofctl.microbench.device import ComputeDevice, DeviceFacts
 
 AUTO = "auto"
 
@@ -33,9 +33,9 @@ def misfit(profile: GpuProfile, facts: DeviceFacts) -> str:
     if names and plain_name(facts.name) not in map(plain_name, names):
         return "the names differ"
     if profile.compute_capability != facts.capability_text:
-        return f"compute capability {facts.capability_text}, the profile says {profile.compute_capability}"
+        return f"compute capability {facts.capability_text}, the profile has {profile.compute_capability}"
     if not names and profile.sm_count.value != facts.sm_count:
-        return f"{facts.sm_count} SMs, the profile says {profile.sm_count.value}"
+        return f"{facts.sm_count} SMs, the profile has {profile.sm_count.value}"
     return ""
 
 
@@ -45,7 +45,7 @@ def _recognise(facts: DeviceFacts, cwd: Path | None) -> Found:
     if len(fitting) == 1:
         return find_profile(fitting[0].name, cwd=cwd)
     if len(fitting) > 1:
-        # One name can be sold with two memories: the bus tells them apart where it is known.
+        # One name can be sold with two memories: the bus width distinguishes them where it is known.
         buses = [profile for profile in fitting if profile.memory.bus_bits.value == facts.bus_bits]
         if len(buses) == 1:
             return find_profile(buses[0].name, cwd=cwd)
@@ -66,22 +66,22 @@ def refuse_slice(facts: DeviceFacts) -> None:
         )
 
 
-def doubts(device: Device, profile: GpuProfile) -> tuple[str, ...]:
-    """What a user should know before trusting figures from this GPU."""
-    facts, found = device.facts, []
+def doubts(device: ComputeDevice, profile: GpuProfile) -> tuple[str, ...]:
+    """Reasons to doubt figures from this GPU: other processes, facts that differ from the profile."""
+    facts, reasons = device.facts, []
     others = device.processes()
     if others:
         names = ", ".join(f"{process.name} ({process.pid})" for process in others)
-        found.append(f"other processes use this GPU and take part of what is measured: {names}")
+        reasons.append(f"other processes use this GPU and take part of what is measured: {names}")
     if facts.sm_count != profile.sm_count.value:
-        found.append(f"the GPU has {facts.sm_count} SMs, the profile says {profile.sm_count.value}")
-    for what, seen, said in (
+        reasons.append(f"the GPU has {facts.sm_count} SMs, the profile has {profile.sm_count.value}")
+    for what, driver, stated in (
         ("a memory bus of", facts.bus_bits, profile.memory.bus_bits.value),
         ("a memory clock (MHz) of", _mhz(facts.memory_clock_hz), _mhz(profile.memory.clock_hz.value)),
     ):
-        if seen and said and seen != said:
-            found.append(f"the driver reports {what} {seen}, the profile says {said}")
-    return tuple(found)
+        if driver and stated and driver != stated:
+            reasons.append(f"the driver reports {what} {driver}, the profile has {stated}")
+    return tuple(reasons)
 
 
 def _mhz(hz: float | None) -> int | None:

@@ -15,7 +15,7 @@ from typing import Final
 from roofctl.core.errors import DeviceError
 from roofctl.microbench import stats
 from roofctl.microbench.bench import FULL, Bench, Sampled
-from roofctl.microbench.device import Graph, Job, Launch, Timing
+from roofctl.microbench.device import BatchTiming, Graph, Job, KernelLaunch
 
 _LAUNCHES: Final = (512, 256, 128)
 """Tried in turn. A driver takes about a thousand launches of a stream, then the host has to wait for the GPU."""
@@ -57,9 +57,9 @@ def single(bench: Bench) -> Sampled:
     return _sampled(bench, "single", Queue((_empty(bench),), 1, _SINGLE_WAIT_NS))
 
 
-def _empty(bench: Bench) -> Launch:
+def _empty(bench: Bench) -> KernelLaunch:
     kernel = bench.kernel("empty")
-    return Launch(kernel.source, kernel.name, 1, _THREADS, kernel.signature, ())
+    return KernelLaunch(kernel.source, kernel.name, 1, _THREADS, kernel.signature, ())
 
 
 def _warm(bench: Bench) -> None:
@@ -82,7 +82,7 @@ def _queue(bench: Bench, jobs_of: Callable[[int], tuple[Job, ...]]) -> Queue:
     raise _too_slow(_LAUNCHES[-1], _WAITS_NS[-1])
 
 
-def _in_time(timing: Timing, queue: Queue) -> bool:
+def _in_time(timing: BatchTiming, queue: Queue) -> bool:
     """Whether the host was done before the wait was over, counted from before the wait was even queued."""
     return timing.queue_seconds is not None and timing.queue_seconds < queue.wait_ns * 1e-9
 
@@ -94,15 +94,15 @@ def _too_slow(launches: int, wait_ns: int) -> DeviceError:
     )
 
 
-def _take(bench: Bench, queue: Queue, samples: int) -> list[Timing]:
+def _take(bench: Bench, queue: Queue, samples: int) -> list[BatchTiming]:
     """Timings that were queued in time; every one may be tried twice on average."""
-    found: list[Timing] = []
+    timings: list[BatchTiming] = []
     for _ in range(2 * samples):
         timing = bench.time(queue.jobs, queue.wait_ns)
         if _in_time(timing, queue):
-            found.append(Timing(timing.seconds, bench.clock_hz(), timing.memory_clock_hz, timing.queue_seconds))
-        if len(found) == samples:
-            return found
+            timings.append(BatchTiming(timing.seconds, bench.clock_hz(), timing.memory_clock_hz, timing.queue_seconds))
+        if len(timings) == samples:
+            return timings
     raise _too_slow(queue.launches, queue.wait_ns)
 
 
@@ -113,7 +113,7 @@ def _linearity(bench: Bench, queue: Queue) -> tuple[str, ...]:
     return () if abs(2 * share - 1) <= _LINEAR else (f"half as many launches took {share:.0%} of the time",)
 
 
-def _median(timings: list[Timing]) -> float:
+def _median(timings: list[BatchTiming]) -> float:
     return statistics.median(timing.seconds for timing in timings)
 
 

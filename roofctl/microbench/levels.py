@@ -1,128 +1,87 @@
-"""From a level's name to measured ceilings: which variants run, which result is the ceiling, what it is divided by."""
+"""The levels that calibrate measures: for each its files of kernels, its theoretical figure, and how it is measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from roofctl.core.errors import DeviceError
+from roofctl.core.levels import CALIBRATED, LEVEL_ALIASES, CeilingUnit
 from roofctl.gpus.schema import GpuProfile
 from roofctl.microbench import arithmetic, caches, launch, limits, memory, tensor
-from roofctl.microbench.bench import Bench, Manner, Probe, Sampled, Variant, describe, measure, scale_to
-from roofctl.microbench.table import MIXES, TENSOR_TYPES
-
-LEVELS: Final = ("hbm", "l2", "l1", "shared", "issue", "launch", "fp64", "fp32", "fp16", "tensor")
+from roofctl.microbench.bench import Bench, Manner, Probe, Sampled, Variant
+from roofctl.microbench.outcomes import Absent, Ceiling, Outcome, Sweep
+from roofctl.microbench.sampling import measure, scale_to
+from roofctl.microbench.table import HELPER_SOURCES, MIXES, TENSOR_SOURCES, TENSOR_TYPES, builds_for
 
 _TENSOR_MIXES: Final[dict[str, Manner]] = {"issue": "bursts", "sustained": "sustained"}
 """Issue: zeros, in bursts between which power and clock recover. Sustained: random numbers, for seconds."""
 
-_BF16_SINCE: Final = (8, 0)
 _SWEEP_BLOCK: Final = 256
 _SWEEP_TOP: Final = 1 << 30
 
 
 @dataclass(frozen=True)
-class Ceiling:
-    """One measured ceiling. ``mixes`` are all results that belong to it, ``chosen`` the one that counts."""
+class Level:
+    """One level: the files of its kernels, the theoretical figure of its ceilings, and how it is measured.
+
+    ``measure`` yields each outcome as soon as it has it.
+    """
 
     name: str
-    level: str
-    chosen: str
-    mixes: dict[str, Sampled]
-    theoretical: limits.Limit | None
-    warnings: tuple[str, ...] = ()
+    sources: tuple[str, ...]
+    limit: Callable[[GpuProfile, str], limits.Limit | None]
+    measure: Callable[[Bench, GpuProfile, Level], Iterator[Outcome]]
 
     @property
-    def sampled(self) -> Sampled:
-        return self.mixes[self.chosen]
-
-    @property
-    def value(self) -> float:
-        return self.sampled.result.median
-
-    @property
-    def factor(self) -> float | None:
-        """Measured / theoretical: the calibration."""
-        return self.value / self.theoretical.value if self.theoretical else None
-
-    @property
-    def sm_clock_hz(self) -> float | None:
-        """Median SM clock while it was measured."""
-        clocks = sorted(self.sampled.sm_clocks_hz)
-        return clocks[len(clocks) // 2] if clocks else None
-
-    @property
-    def method(self) -> str:
-        """How the figure came about, in one line."""
-        mix = f"{self.chosen}: " if len(self.mixes) > 1 else ""
-        manner = "" if self.sampled.manner == "steady" else f"; {self.sampled.manner}"
-        return f"{mix}{describe(self.sampled.settings)}{manner}"
+    def unit(self) -> CeilingUnit:
+        """The unit of its ceilings."""
+        return CALIBRATED[self.name]
 
 
-@dataclass(frozen=True)
-class Absent:
-    """A ceiling that this GPU or this run does not have, and why."""
-
-    name: str
-    reason: str
+def chosen_levels(names: Sequence[str]) -> tuple[str, ...]:
+    """The levels that an option names, aliases resolved, in the order of measuring; all for none and for "all"."""
+    wanted = {LEVEL_ALIASES.get(name, name) for name in names}
+    return tuple(name for name in LEVELS if not wanted or wanted & {name, "all"})
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """Rates against one setting, for the picture: label -> (x, bytes per second) pairs."""
-
-    what: str
-    series: dict[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
-
-
-Outcome = Ceiling | Absent | Sweep
+def sources_for(levels: Iterable[str], capability: tuple[int, int]) -> list[str]:
+    """The files of kernels that these levels need on that chip, the first needed first."""
+    wanted = dict.fromkeys(source for level in levels for source in LEVELS[level].sources)
+    return [*HELPER_SOURCES, *(source for source in wanted if builds_for(source, capability))]
 
 
 def run_level(bench: Bench, profile: GpuProfile, level: str) -> Iterator[Outcome]:
-    """Measure one level; yields what it has as soon as it has it."""
+    """Measure one level."""
     bench.busy_seconds = 0.0
-    if level == "hbm":
-        yield from _hbm(bench, profile)
-    elif level == "l2":
-        yield _l2(bench, profile)
-    elif level == "l1":
-        with caches.filled(bench, caches.l1_buffer_bytes(bench.device.facts.sm_count)) as buffer:
-            yield _single(profile, "l1", "l1", measure(bench, "l1", caches.l1_variants(bench, buffer)))
-    elif level == "shared":
-        yield _shared(bench, profile)
-    elif level == "issue":
-        yield _single(profile, "issue", "issue", measure(bench, "issue", arithmetic.issue_variants(bench)))
-    elif level == "launch":
-        yield from _launch(bench, profile)
-    elif level == "tensor":
-        yield from _tensor(bench, profile)
-    else:
-        yield from _vector(bench, profile, level)
+    yield from LEVELS[level].measure(bench, profile, LEVELS[level])
 
 
-def _ceiling(profile: GpuProfile, name: str, level: str, chosen: str, mixes: dict[str, Sampled]) -> Ceiling:
+def _ceiling(profile: GpuProfile, level: Level, name: str, chosen: str, mixes: dict[str, Sampled]) -> Ceiling:
     """A ceiling whose every mix has passed the gate."""
-    odd = []
-    for mix, sampled in mixes.items():
-        clocks = sorted(sampled.sm_clocks_hz)
-        what = f"{name} {mix}" if len(mixes) > 1 else name
-        text = limits.gate(profile, name, sampled.result.median, clocks[len(clocks) // 2] if clocks else None, what)
-        if text and mix == chosen:
-            odd.append(text)
-    return Ceiling(name, level, chosen, mixes, limits.theoretical(profile, name), tuple(odd))
+    limit = level.limit(profile, name)
+    warnings = {
+        mix: limits.gate(
+            limit,
+            sampled.result.median,
+            level.unit,
+            sampled.sm_clock_hz,
+            f"{name} {mix}" if len(mixes) > 1 else name,
+            profile.name,
+        )
+        for mix, sampled in mixes.items()
+    }
+    return Ceiling(name, chosen, mixes, limit, (warnings[chosen],) if warnings[chosen] else ())
 
 
-def _single(profile: GpuProfile, name: str, level: str, sampled: Sampled) -> Ceiling:
-    return _ceiling(profile, name, level, "all", {"all": sampled})
+def _single(profile: GpuProfile, level: Level, name: str, sampled: Sampled) -> Ceiling:
+    """A ceiling without mixes."""
+    return _ceiling(profile, level, name, "all", {"all": sampled})
 
 
-def _best(mixes: dict[str, Sampled]) -> str:
-    return max(mixes, key=lambda mix: mixes[mix].result.median)
-
-
-def _hbm(bench: Bench, profile: GpuProfile) -> Iterator[Outcome]:
+def _board_memory(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
     mixes: dict[str, Sampled] = {}
     widths: dict[str, tuple[tuple[float, float], ...]] = {}
     with memory.arrays(bench) as slab:
@@ -132,7 +91,8 @@ def _hbm(bench: Bench, profile: GpuProfile) -> Iterator[Outcome]:
             )
             if not bench.effort.quick:
                 widths[mix] = tuple(_rates(bench, memory.width_variants(bench, slab, mix), "width"))
-        yield _ceiling(profile, "hbm", "hbm", _best(mixes), mixes)
+        fastest = max(mixes, key=lambda mix: mixes[mix].result.median)
+        yield _ceiling(profile, level, "hbm", fastest, mixes)
     yield Sweep("block", {mix: _by_block(sampled.probes) for mix, sampled in mixes.items()})
     if not bench.effort.quick:
         yield Sweep("width", widths)
@@ -140,6 +100,7 @@ def _hbm(bench: Bench, profile: GpuProfile) -> Iterator[Outcome]:
 
 
 def _rates(bench: Bench, variants: Sequence[Variant], setting: str) -> Iterator[tuple[float, float]]:
+    """Pairs of a setting's value and the rate in bytes per second, one for each variant."""
     for variant in variants:
         variant.verify(full=False)
         scale, seconds = scale_to(bench, variant, bench.effort.probe_seconds)
@@ -177,39 +138,53 @@ def _working_sets(bench: Bench) -> Sweep:
     return Sweep("working set", series)
 
 
-def _l2(bench: Bench, profile: GpuProfile) -> Ceiling:
+def _l2(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
     walks = caches.l2_walks(bench, bench.device.facts.l2_bytes)
     with caches.filled(bench, max(caches.walk_bytes(bench, walk) for walk in walks)) as buffer:
         variants = [caches.walk_variant(bench, buffer, walk) for walk in walks]
-        return _single(profile, "l2", "l2", measure(bench, "l2", variants))
+        yield _single(profile, level, "l2", measure(bench, "l2", variants))
 
 
-def _shared(bench: Bench, profile: GpuProfile) -> Ceiling:
-    mixes = {
-        mix: measure(bench, f"shared {mix}", caches.shared_variants(bench, mix)) for mix in caches.SHARED_MIXES
-    }  # fmt: skip
-    return _ceiling(profile, "shared", "shared", "read", mixes)
+def _l1(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
+    with caches.filled(bench, caches.l1_buffer_bytes(bench.device.facts.sm_count)) as buffer:
+        yield _single(profile, level, "l1", measure(bench, "l1", caches.l1_variants(bench, buffer)))
 
 
-def _launch(bench: Bench, profile: GpuProfile) -> Iterator[Outcome]:
+def _shared(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
+    mixes = {mix: measure(bench, f"shared {mix}", caches.shared_variants(bench, mix)) for mix in caches.SHARED_MIXES}
+    yield _ceiling(profile, level, "shared", "read", mixes)
+
+
+def _issue(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
+    yield _single(profile, level, "issue", measure(bench, "issue", arithmetic.issue_variants(bench)))
+
+
+def _launch(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
     """The interval in a stream is what counts: it is how most applications launch."""
     mixes = {"stream": launch.stream(bench), "single": launch.single(bench)}
     try:
         mixes["graph"] = launch.graph(bench)
     except DeviceError as error:
         yield Absent("launch graph", error.message)
-    yield _ceiling(profile, "launch", "launch", "stream", mixes)
+    yield _ceiling(profile, level, "launch", "stream", mixes)
 
 
-def _vector(bench: Bench, profile: GpuProfile, level: str) -> Iterator[Outcome]:
-    for kind in ("fp16", "bf16") if level == "fp16" else (level,):
-        if kind == "bf16" and bench.device.facts.compute_capability < _BF16_SINCE:
-            yield Absent(kind, "packed bf16 arithmetic needs sm_80 or later")
-        else:
-            yield _single(profile, kind, level, measure(bench, kind, arithmetic.variants(bench, kind)))
+def _vector(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
+    """One type of operation on the ordinary units."""
+    variants = arithmetic.variants(bench, level.name)
+    yield _single(profile, level, level.name, measure(bench, level.name, variants))
 
 
-def _tensor(bench: Bench, profile: GpuProfile) -> Iterator[Outcome]:
+def _packed(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
+    """Both half-precision types, which share a level."""
+    yield from _vector(bench, profile, level)
+    if variants := arithmetic.variants(bench, "bf16"):
+        yield _single(profile, level, "bf16", measure(bench, "bf16", variants))
+    else:
+        yield Absent("bf16", "packed bf16 arithmetic needs sm_80 or later")
+
+
+def _tensor(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
     capability = bench.device.facts.compute_capability
     for kind in TENSOR_TYPES:
         name = f"{kind}_tc"
@@ -220,4 +195,23 @@ def _tensor(bench: Bench, profile: GpuProfile) -> Iterator[Outcome]:
         for mix, manner in _TENSOR_MIXES.items():
             with tensor.operands(bench, kind, zeros=mix == "issue") as held:
                 mixes[mix] = measure(bench, f"tensor {kind} {mix}", tensor.variants(bench, kind, held), manner=manner)
-        yield _ceiling(profile, name, "tensor", "sustained", mixes)
+        yield _ceiling(profile, level, name, "sustained", mixes)
+
+
+LEVELS: Final[Mapping[str, Level]] = {
+    level.name: level
+    for level in (
+        # The sweep over working sets uses the kernels of the L2.
+        Level("hbm", ("hbm.cu", "hbm_bulk.cu", "l2.cu"), limits.board_memory, _board_memory),
+        Level("l2", ("l2.cu",), limits.l2, _l2),
+        Level("l1", ("l1.cu",), limits.l1, _l1),
+        Level("shared", ("shared.cu",), limits.shared, _shared),
+        Level("issue", ("fp32.cu", "issue.cu"), limits.issue, _issue),
+        Level("launch", ("launch.cu",), limits.unlimited, _launch),
+        Level("fp64", ("fp64.cu",), limits.arithmetic, _vector),
+        Level("fp32", ("fp32.cu",), limits.arithmetic, _vector),
+        Level("fp16", ("fp16.cu",), limits.arithmetic, _packed),
+        Level("tensor", TENSOR_SOURCES, limits.arithmetic, _tensor),
+    )
+}
+"""By name, in the order of measuring: that of ``CALIBRATED``, which options use without loading this."""

@@ -1,4 +1,4 @@
-"""What a GPU profile says is the most: the theoretical figure of each ceiling, and gates no true result can pass."""
+"""Theoretical figures of ceilings by a GPU profile, and the gate that no true result can fail."""
 
 from __future__ import annotations
 
@@ -6,100 +6,93 @@ from dataclasses import dataclass
 from typing import Final
 
 from roofctl.core.errors import VerificationError
+from roofctl.core.levels import CeilingUnit
 from roofctl.core.units import prefixed
-from roofctl.gpus.schema import CeilingUnit, GpuProfile, Precision
+from roofctl.gpus.schema import GpuProfile
 
 _LOW: Final = 0.6
-_HBM_SLACK: Final = 1.02
+_MEMORY_SLACK: Final = 1.02
 _CLOCK_SLACK: Final = 1.01
 """Ceilings of the SM clock are compared at the clock that was read; reading it is good to a percent."""
-
-UNITS: Final[dict[str, CeilingUnit]] = {
-    "hbm": "B/s",
-    "l2": "B/s",
-    "l1": "B/s",
-    "shared": "B/s",
-    "issue": "warp_inst/s",
-    "launch": "s",
-}
-
-
-def unit_of(name: str) -> CeilingUnit:
-    """The unit of a ceiling; what is not a memory level, the issue rate or a launch counts operations."""
-    return UNITS.get(name, "FLOP/s")
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A theoretical figure and what it is made of."""
+    """A theoretical figure in the unit of its ceiling, and what it is made of.
+
+    ``sm_clock_hz`` is the SM clock that it is stated at, None where it does not follow that clock. ``slack`` is the
+    factor by which a true result may exceed it, None where the figure is too uncertain to bound anything.
+    """
 
     value: float
     origin: str
+    sm_clock_hz: float | None = None
+    slack: float | None = _CLOCK_SLACK
+
+    def at_most(self, sm_clock_hz: float | None) -> float | None:
+        """What the hardware cannot exceed at the clock it ran at; None when that is not known."""
+        if self.slack is None or self.sm_clock_hz is None:
+            return None if self.slack is None else self.value * self.slack
+        return None if sm_clock_hz is None else self.value / self.sm_clock_hz * sm_clock_hz * self.slack
 
 
-def theoretical(profile: GpuProfile, name: str) -> Limit | None:
-    """The figure that the measured one is divided by, or None when the profile's facts do not give it."""
-    if name == "hbm":
-        return _hbm(profile)
-    if name == "launch":
-        # No fact of a GPU gives the time of a launch: it is measured, and no gate applies to it.
-        return None
-    boost = profile.clocks.sm_boost_hz.value
-    at = f"at {prefixed(boost, 'Hz', 3)}"
-    if name == "l2":
-        value = profile.l2_bytes_per_second
-        origin = f"at {prefixed(profile.l2_hz or boost, 'Hz')}, {'the L2' if profile.l2_hz else 'the SM boost'} clock"
-        return Limit(value, origin) if value else None
-    if name in ("l1", "shared"):
-        value = profile.l1_bytes_per_second if name == "l1" else profile.shared_bytes_per_second
-        return Limit(value, at) if value else None
-    if name == "issue":
-        return Limit(profile.peak_instructions_per_second, at)
-    precision: Precision = name  # type: ignore[assignment]
-    value = profile.flops_per_second(precision)
-    tensor = profile.clocks.tensor_boost_hz.value if name.endswith("_tc") and name != "fp64_tc" else boost
-    return Limit(value, f"at {prefixed(tensor or boost, 'Hz', 3)}") if value else None
-
-
-def _hbm(profile: GpuProfile) -> Limit | None:
+def board_memory(profile: GpuProfile, _ceiling: str) -> Limit | None:
+    """Bytes per second of the pins, else of the data sheet."""
     if profile.memory.pin_bytes_per_second:
-        return Limit(profile.memory.pin_bytes_per_second, "pin rate")
-    sheet = profile.memory.datasheet_bytes_per_second.value
-    return Limit(sheet, "data sheet") if sheet else None
+        return Limit(profile.memory.pin_bytes_per_second, "pin rate", slack=_MEMORY_SLACK)
+    printed = profile.memory.datasheet_bytes_per_second.value
+    return Limit(printed, "data sheet", slack=_MEMORY_SLACK) if printed else None
 
 
-def most(profile: GpuProfile, name: str, sm_clock_hz: float | None) -> float | None:
-    """What the hardware cannot exceed at the clock it ran at; None when that is not known."""
-    limit = theoretical(profile, name)
-    if limit is None:
-        return None
-    if name == "hbm":
-        return limit.value * _HBM_SLACK
-    if name == "l2":
-        return limit.value if profile.l2_hz else None
-    if sm_clock_hz is None:
-        return None
-    return _per_hz(profile, name, limit) * sm_clock_hz * _CLOCK_SLACK
+def l2(profile: GpuProfile, _ceiling: str) -> Limit | None:
+    """Bytes per second at the L2's own clock; at the SM boost clock it is a guess that bounds nothing."""
+    value, boost = profile.l2_bytes_per_second, profile.clocks.sm_boost_hz.value
+    origin = f"at {prefixed(profile.l2_hz or boost, 'Hz')}, {'the L2' if profile.l2_hz else 'the SM boost'} clock"
+    return Limit(value, origin, slack=1.0 if profile.l2_hz else None) if value else None
 
 
-def _per_hz(profile: GpuProfile, name: str, limit: Limit) -> float:
-    """The limit for each hertz of the SM clock."""
-    tensor = name.endswith("_tc") and name != "fp64_tc"
-    clock = profile.clocks.tensor_boost_hz.value if tensor else None
-    return limit.value / (clock or profile.clocks.sm_boost_hz.value)
+def l1(profile: GpuProfile, _ceiling: str) -> Limit | None:
+    """Bytes per second of all SMs."""
+    return _at_clock(profile.l1_bytes_per_second, profile.clocks.sm_boost_hz.value)
 
 
-def gate(profile: GpuProfile, name: str, value: float, sm_clock_hz: float | None, what: str) -> str:
-    """Raise VerificationError for a rate the hardware cannot have; a warning for one that is oddly low, else ""."""
-    ceiling = most(profile, name, sm_clock_hz)
-    unit = unit_of(name)
-    if ceiling is not None and value > ceiling:
+def shared(profile: GpuProfile, _ceiling: str) -> Limit | None:
+    """Bytes per second of all SMs."""
+    return _at_clock(profile.shared_bytes_per_second, profile.clocks.sm_boost_hz.value)
+
+
+def issue(profile: GpuProfile, _ceiling: str) -> Limit | None:
+    """Warp instructions per second."""
+    return _at_clock(profile.peak_instructions_per_second, profile.clocks.sm_boost_hz.value)
+
+
+def arithmetic(profile: GpuProfile, ceiling: str) -> Limit | None:
+    """Operations per second of the type that the ceiling is named after."""
+    boost = profile.boost_hz(ceiling) or profile.clocks.sm_boost_hz.value
+    return _at_clock(profile.flops_per_second(ceiling), boost)
+
+
+def unlimited(_profile: GpuProfile, _ceiling: str) -> Limit | None:
+    """None: no fact of a GPU gives the time of a launch, so it has no theoretical figure and passes every gate."""
+    return None
+
+
+def _at_clock(value: float | None, clock_hz: float) -> Limit | None:
+    return Limit(value, f"at {prefixed(clock_hz, 'Hz', 3)}", clock_hz) if value else None
+
+
+def gate(limit: Limit | None, value: float, unit: CeilingUnit, sm_clock_hz: float | None, what: str, gpu: str) -> str:
+    """Raise VerificationError for a rate the hardware cannot have; a warning for one that is oddly low, else "".
+
+    ``what`` and ``gpu`` (the GPU profile's name) are for the message.
+    """
+    highest = limit.at_most(sm_clock_hz) if limit else None
+    if highest is not None and value > highest:
         raise VerificationError(
-            f"{what}: {prefixed(value, unit)} is above the hardware's limit of {prefixed(ceiling, unit)}: "
+            f"{what}: {prefixed(value, unit)} is above the hardware's limit of {prefixed(highest, unit)}: "
             "the method or the GPU profile is wrong, so this is not reported",
-            hint=f"compare roofctl gpus show {profile.name} with nvidia-smi -q; report it if the facts agree",
+            hint=f"compare roofctl gpus show {gpu} with nvidia-smi -q; report it if the facts agree",
         )
-    limit = theoretical(profile, name)
     if limit is not None and value < _LOW * limit.value:
         share = f"{value / limit.value:.0%} of the theoretical {prefixed(limit.value, unit)}"
         return f"only {share}: is the GPU busy or throttled?"

@@ -10,13 +10,14 @@ from typing import Final, Protocol
 
 from roofctl.core.errors import DeviceError
 from roofctl.microbench import reference
-from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Probe, Round, Variant, check_memory, check_sum
-from roofctl.microbench.device import Copy, Job, Launch
-from roofctl.microbench.table import BULK_STAGES, BULK_TILE_BYTES, MIXES, POLICIES, VECTORS, WIDTHS, Kernel
+from roofctl.microbench.bench import NEEDLE, NEVER, Bench, Probe, Round, Variant
+from roofctl.microbench.checks import check_memory, check_sum
+from roofctl.microbench.device import Copy, Job, KernelLaunch
+from roofctl.microbench.table import BULK_STAGES, BULK_TILE_BYTES, MIXES, POLICIES, VECTORS, WIDTHS, Microbenchmark
 
 BLOCKS: Final = (128, 256, 512, 1024)
 _GRANULE: Final = 1 << 22
-"""Arrays are whole multiples of this: of every tile, and of every cycle of a narrow pattern."""
+"""Arrays are multiples of this: of every tile, and of every cycle of a narrow pattern."""
 
 _QUICK_SHAPES: Final = ((512, 1), (512, 4))
 
@@ -48,17 +49,17 @@ class Arrays:
 
 @contextmanager
 def arrays(bench: Bench) -> Iterator[Arrays]:
-    """The slab: as large as was asked for, else 32 GiB or what fits. Too small a one would measure the L2."""
+    """The slab: ``bench.size_bytes``, else 32 GiB or what fits. Too small a one would measure the L2."""
     free, usual = bench.device.free_bytes(), _QUICK_BYTES if bench.effort.quick else _DEFAULT_BYTES
     size = slab_bytes(bench.size_bytes, free, bench.device.facts.l2_bytes, usual)
     with bench.memory(size) as (address,):
         yield Arrays(address, size)
 
 
-def slab_bytes(asked: int | None, free: int, l2_bytes: int, usual: int = _DEFAULT_BYTES) -> int:
+def slab_bytes(wanted: int | None, free: int, l2_bytes: int, usual: int = _DEFAULT_BYTES) -> int:
     """Bytes of the working set. Raises DeviceError, with both numbers, when it is too small or does not fit."""
     least = _TIMES_L2 * l2_bytes * 3
-    size = asked if asked is not None else min(usual, int(free * _SHARE_OF_FREE))
+    size = wanted if wanted is not None else min(usual, int(free * _SHARE_OF_FREE))
     if size > free:
         raise DeviceError(
             f"out of device memory: the working set is {size / 1e6:,.0f} MB, {free / 1e6:,.0f} MB are free",
@@ -79,10 +80,10 @@ def variants(bench: Bench, slab: Arrays, mix: str, policies: Sequence[str] = ("p
     shapes = [(block, vectors, policy) for policy in known for block in BLOCKS for vectors in VECTORS]
     if bench.effort.quick:
         shapes = [shape for shape in shapes if shape[:2] in _QUICK_SHAPES]
-    found = [_plain(bench, slab, mix, 16, *shape) for shape in shapes]
+    chosen = [_plain(bench, slab, mix, 16, *shape) for shape in shapes]
     if not bench.effort.quick:
-        found += list(_bulk_variants(bench, slab, mix))
-    return [*found, _driver_copy(bench, slab)] if mix == "copy" else found
+        chosen += list(_bulk_variants(bench, slab, mix))
+    return [*chosen, _driver_copy(bench, slab)] if mix == "copy" else chosen
 
 
 def refined(bench: Bench, slab: Arrays, mix: str, probes: Sequence[Probe]) -> list[Variant]:
@@ -107,10 +108,10 @@ def _plain(bench: Bench, slab: Arrays, mix: str, width: int, block: int, vectors
     kernel = bench.kernel(f"hbm_{mix}_w{width}_v{vectors}_{policy}")
     size, addresses = slab.split(mix)
 
-    def launch(bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         grid = bytes_per_array // (width * vectors * block)
         values = (*addresses, *_constants(mix), mask, needle, bench.total)
-        return Launch(kernel.source, kernel.name, grid, block, kernel.signature, values)
+        return KernelLaunch(kernel.source, kernel.name, grid, block, kernel.signature, values)
 
     def round_of(scale: int) -> Round:
         jobs: tuple[Job, ...] = (launch(size),) * scale
@@ -151,32 +152,32 @@ def _bulk(bench: Bench, slab: Arrays, mix: str, stages: int, ctas: int, shared: 
     def tiles(bytes_per_array: int) -> int:
         return bytes_per_array // BULK_TILE_BYTES // grid
 
-    def launch(bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch:
+    def launch(bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch:
         each = tiles(bytes_per_array)
         places = (each, 1) if order == "contiguous" else (1, grid)
         values = (*addresses, *_constants(mix), mask, needle, bench.total, each, *places)
-        return Launch(kernel.source, kernel.name, grid, 128, kernel.signature, values, shared)
+        return KernelLaunch(kernel.source, kernel.name, grid, 128, kernel.signature, values, shared)
 
     def round_of(scale: int) -> Round:
         jobs: tuple[Job, ...] = (launch(size),) * scale
         return Round(jobs, scale * tiles(size) * grid * kernel.item_bytes)
 
-    whole = tuple(tiles(b) * grid * BULK_TILE_BYTES for b in (size, min(size, _CHECK_BYTES)))
+    covered = tuple(tiles(b) * grid * BULK_TILE_BYTES for b in (size, min(size, _CHECK_BYTES)))
     settings = {"kernel": "bulk", "stages": stages, "ctas_per_sm": ctas, "order": order, "set_bytes": slab.size}
-    verify = partial(_verify, bench, mix, kernel, addresses, 4, launch, (whole[0], whole[1]))
+    verify = partial(_verify, bench, mix, kernel, addresses, 4, launch, (covered[0], covered[1]))
     return Variant(settings, round_of, verify, clocked=False)
 
 
 class _Launcher(Protocol):
     """The ``launch`` functions above."""
 
-    def __call__(self, bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> Launch: ...
+    def __call__(self, bytes_per_array: int, mask: int = NEVER, needle: int = NEEDLE) -> KernelLaunch: ...
 
 
 def _verify(
     bench: Bench,
     mix: str,
-    kernel: Kernel,
+    kernel: Microbenchmark,
     addresses: tuple[int, int, int],
     width: int,
     launch: _Launcher,

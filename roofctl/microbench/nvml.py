@@ -1,6 +1,6 @@
-"""What only NVML knows of a GPU: clocks while it works, temperature, ECC, MIG, other processes.
+"""What NVML reports of a GPU: clocks while it works, temperature, ECC, MIG, other processes.
 
-NVML is optional: without the package or the library every answer is "not known".
+NVML is optional: without the package or the library ``Nvml.open`` returns None.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from roofctl.microbench.device import Process
 
 
 class Nvml:
-    """One GPU, found by its PCI address."""
+    """One GPU, by its PCI address. Methods return None for what this GPU or driver does not report."""
 
     def __init__(self, library: Any, handle: Any) -> None:
         self._nvml = library
@@ -42,12 +42,12 @@ class Nvml:
 
     def temperature_celsius(self) -> float | None:
         """Temperature of the GPU now."""
-        value = self._ask("nvmlDeviceGetTemperature", getattr(self._nvml, "NVML_TEMPERATURE_GPU", 0))
+        value = self._call("nvmlDeviceGetTemperature", getattr(self._nvml, "NVML_TEMPERATURE_GPU", 0))
         return None if value is None else float(value)
 
     def uuid(self) -> str | None:
         """The GPU's own identity."""
-        value = self._ask("nvmlDeviceGetUUID")
+        value = self._call("nvmlDeviceGetUUID")
         return value.decode() if isinstance(value, bytes) else value
 
     def driver_version(self) -> str | None:
@@ -60,18 +60,18 @@ class Nvml:
 
     def ecc(self) -> bool | None:
         """Whether ECC is on."""
-        modes = self._ask("nvmlDeviceGetEccMode")
+        modes = self._call("nvmlDeviceGetEccMode")
         return None if modes is None else bool(modes[0])
 
     def mig(self) -> bool | None:
         """Whether the GPU is cut into MIG slices."""
-        modes = self._ask("nvmlDeviceGetMigMode")
+        modes = self._call("nvmlDeviceGetMigMode")
         return None if modes is None else bool(modes[0])
 
     def processes(self) -> tuple[Process, ...]:
         """Processes other than this one that compute on the GPU."""
-        found = self._ask("nvmlDeviceGetComputeRunningProcesses") or ()
-        return tuple(Process(entry.pid, self._name(entry.pid)) for entry in found if entry.pid != os.getpid())
+        entries = self._call("nvmlDeviceGetComputeRunningProcesses") or ()
+        return tuple(Process(entry.pid, self._name(entry.pid)) for entry in entries if entry.pid != os.getpid())
 
     def _name(self, pid: int) -> str:
         try:
@@ -81,11 +81,11 @@ class Nvml:
         return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
     def _clock(self, domain: str) -> float | None:
-        megahertz = self._ask("nvmlDeviceGetClockInfo", getattr(self._nvml, domain))
+        megahertz = self._call("nvmlDeviceGetClockInfo", getattr(self._nvml, domain))
         return megahertz * 1e6 if megahertz else None
 
-    def _ask(self, function: str, *arguments: Any) -> Any:
-        """The answer of an NVML call, None where this GPU or driver does not give one."""
+    def _call(self, function: str, *arguments: Any) -> Any:
+        """The result of an NVML call, None where this GPU or driver does not support it."""
         try:
             return getattr(self._nvml, function)(self._handle, *arguments)
         except (self._nvml.NVMLError, AttributeError):

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from roofctl.core.errors import DeviceError
-from roofctl.microbench.device import Copy, Device, DeviceFacts, Graph, Job, Launch, Process, Timing
+from roofctl.microbench.device import BatchTiming, ComputeDevice, Copy, DeviceFacts, Graph, Job, KernelLaunch, Process
 from roofctl.microbench.graphs import Graphs
 from roofctl.microbench.nvml import Nvml
 
 _DEFAULT_SHARED_BYTES = 48 * 1024
 
 
-def open_device(index: int = 0) -> Device:
-    """The GPU number ``index`` as CUDA counts; raises DeviceError that says what is missing and what to do."""
+def open_device(index: int = 0) -> ComputeDevice:
+    """The GPU number ``index`` as CUDA counts; raises DeviceError that names what is missing and what to do."""
     try:
         driver = importlib.import_module("pycuda.driver")
     except ImportError as error:
@@ -137,8 +137,8 @@ class PycudaDevice:
             self._submit(jobs)
             self._stream.synchronize()
 
-    def time(self, jobs: Sequence[Job], lead: Sequence[Job] = ()) -> Timing:
-        """Run jobs in order between two events. NVML is asked after they are queued, while the GPU works."""
+    def time(self, jobs: Sequence[Job], lead: Sequence[Job] = ()) -> BatchTiming:
+        """Run jobs in order between two events. NVML is read after they are queued, while the GPU works."""
         start, stop = self._cuda.Event(), self._cuda.Event()
         with self._errors(f"{_names(jobs)} failed on the GPU"):
             self._prepare(jobs)
@@ -152,7 +152,7 @@ class PycudaDevice:
             sm_hz = self._nvml.sm_clock_hz() if self._nvml else None
             memory_hz = self._nvml.memory_clock_hz() if self._nvml else None
             stop.synchronize()
-            return Timing(start.time_till(stop) * 1e-3, sm_hz, memory_hz, queue_seconds)
+            return BatchTiming(start.time_till(stop) * 1e-3, sm_hz, memory_hz, queue_seconds)
 
     def temperature_celsius(self) -> float | None:
         """Temperature of the GPU now."""
@@ -184,14 +184,14 @@ class PycudaDevice:
             else:
                 self._launch(job, self._stream)
 
-    def _launch(self, launch: Launch, stream: Any) -> None:
+    def _launch(self, launch: KernelLaunch, stream: Any) -> None:
         grid, block = (launch.grid, 1), (launch.block, 1, 1)
         self._function(launch).prepared_async_call(grid, block, stream, *launch.values, shared_size=launch.shared_bytes)
 
     def _prepare(self, jobs: Sequence[Job]) -> None:
         """Look up functions and make graphs before the first event, so that it is not part of the time."""
         for job in jobs:
-            if isinstance(job, Launch):
+            if isinstance(job, KernelLaunch):
                 self._function(job)
             elif isinstance(job, Graph) and job not in self._graphs:
                 self._graphs[job] = self._graph(job)
@@ -212,7 +212,7 @@ class PycudaDevice:
             self._driver = Graphs.open()
         return self._driver
 
-    def _function(self, launch: Launch) -> Any:
+    def _function(self, launch: KernelLaunch) -> Any:
         key = (launch.source, launch.kernel)
         if key not in self._functions:
             function = self._modules[launch.source].get_function(launch.kernel)
@@ -249,7 +249,7 @@ def _names(jobs: Sequence[Job]) -> str:
 def _name(job: Job) -> str:
     if isinstance(job, Graph):
         return f"a graph of {job.launch.kernel}"
-    return job.kernel if isinstance(job, Launch) else "the driver's copy"
+    return job.kernel if isinstance(job, KernelLaunch) else "the driver's copy"
 
 
 def _hint(text: str) -> str:

@@ -100,7 +100,7 @@ def encode_e4m3(value: float) -> int:
 
 
 def product(a: Sequence[float], b: Sequence[float], m: int, n: int, times: int) -> list[float]:
-    """``times`` A B^T, row by row: A is m rows, B is n rows, both as long as their data says."""
+    """``times`` A B^T, row by row: A is m rows, B is n rows, K follows from the length of A."""
     k = len(a) // m
     columns = [b[j * k : (j + 1) * k] for j in range(n)]
     rows = [a[i * k : (i + 1) * k] for i in range(m)]

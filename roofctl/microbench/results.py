@@ -11,10 +11,9 @@ from typing import Any, Final
 
 from roofctl import __version__
 from roofctl.gpus import Found, Measured, MeasuredCeiling
-from roofctl.microbench import limits
 from roofctl.microbench.bench import Sampled
 from roofctl.microbench.device import DeviceFacts
-from roofctl.microbench.levels import Absent, Ceiling, Outcome, Sweep
+from roofctl.microbench.outcomes import Absent, Ceiling, Outcome, Sweep
 
 _HASH_LENGTH: Final = 16
 
@@ -56,7 +55,7 @@ def now() -> datetime:
 
 
 def uuid_hash(uuid: str) -> str:
-    """Tells two GPUs apart without giving either's identity away."""
+    """A short hash of a GPU's UUID: distinguishes two GPUs without disclosing either's identity."""
     return hashlib.sha256(uuid.encode()).hexdigest()[:_HASH_LENGTH]
 
 
@@ -77,7 +76,7 @@ def measured_ceiling(ceiling: Ceiling) -> MeasuredCeiling:
     result = ceiling.sampled.result
     return MeasuredCeiling(
         value=result.median,
-        unit=limits.unit_of(ceiling.name),
+        unit=ceiling.unit,
         best=result.best,
         p5=result.p5,
         p95=result.p95,

@@ -1,4 +1,4 @@
-"""Statistics of samples, pure: median, percentiles, spread, and whether a figure may be used for calibration."""
+"""Statistics of samples, pure: median, percentiles, spread, and reasons to doubt a figure."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def slowed(clocks_hz: Sequence[float | None]) -> tuple[int, ...]:
 def reservations(
     result: Statistics, sm_clocks_hz: Sequence[float], memory_clocks_hz: Sequence[float], wanted: int
 ) -> tuple[str, ...]:
-    """Why a calibration factor from these samples is marked; empty when nothing speaks against it."""
-    found = []
+    """Reasons to doubt a figure from these samples, for the notes beside it; empty when there are none."""
+    reasons = []
     for name, clocks in (("SM", sm_clocks_hz), ("memory", memory_clocks_hz)):
         change = moved(clocks)
         if change > CLOCK_TOLERANCE:
             low, high = min(clocks) / 1e6, max(clocks) / 1e6
-            found.append(f"the {name} clock moved {change:.1%} ({low:.0f} to {high:.0f} MHz)")
+            reasons.append(f"the {name} clock moved {change:.1%} ({low:.0f} to {high:.0f} MHz)")
     if result.spread > SPREAD_TOLERANCE:
-        found.append(f"samples spread over {result.spread:.1%}")
+        reasons.append(f"samples spread over {result.spread:.1%}")
     if result.samples < wanted:
-        found.append(f"only {result.samples} samples of {wanted}")
-    return tuple(found)
+        reasons.append(f"only {result.samples} samples of {wanted}")
+    return tuple(reasons)

@@ -72,6 +72,25 @@ def keeps_better(before: Measured | None, after: Measured) -> bool:
     return bool(before and after.provenance.get("quick") and before.provenance.get("quick") is False)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A result after ``keep``: with an earlier one's ceilings, its file (None: not written), and the earlier one."""
+
+    measured: Measured
+    path: Path | None
+    before: Measured | None
+
+
+def keep(found: Found, measured: Measured) -> Kept:
+    """Write a result where lookups find it; a quick one does not replace an earlier full one."""
+    before = earlier(found)
+    if keeps_better(before, measured):
+        return Kept(measured, None, before)
+    together, path = merged(before, measured), target(found)
+    write(path, together)
+    return Kept(together, path, before)
+
+
 def text_of(measured: Measured) -> str:
     """The file's text."""
     return render(measured.model_dump(mode="json"), _COMMENTS)
@@ -115,8 +134,8 @@ def _archive(path: Path) -> None:
     folder = history_folder(path)
     folder.mkdir(parents=True, exist_ok=True)
     text = path.read_text(encoding="utf-8")
-    found = re.search(r'^measured_at: "?([\w:+.-]+)"?$', text, re.MULTILINE)
-    stamp = re.sub(r"\W", "", found[1]) if found else "undated"
+    match = re.search(r'^measured_at: "?([\w:+.-]+)"?$', text, re.MULTILINE)
+    stamp = re.sub(r"\W", "", match[1]) if match else "undated"
     # Two quick results can be of the same second; neither may be lost.
     names = (f"{stamp}{f'-{number}' if number else ''}{MEASURED_SUFFIX}" for number in count())
     free = next(p for p in map(folder.joinpath, names) if not p.exists() or p.read_text(encoding="utf-8") == text)

@@ -9,12 +9,13 @@ from functools import lru_cache, partial
 from typing import Final, Protocol
 
 from roofctl.microbench import reference
-from roofctl.microbench.bench import Bench, Round, Variant, check_numbers
-from roofctl.microbench.device import Launch
-from roofctl.microbench.table import KERNELS, NO_TCGEN05, TENSOR_TYPES, Kernel, Shape, shape_of
+from roofctl.microbench.bench import Bench, Round, Variant
+from roofctl.microbench.checks import check_numbers
+from roofctl.microbench.device import KernelLaunch
+from roofctl.microbench.table import KERNELS, NO_TCGEN05, TENSOR_TYPES, MatrixShape
 
 WARPGROUP_THREADS: Final = 128
-_WGMMA_GROUPS: Final = {"ss": (2, 1), "rs": (2, 1)}
+_WARPGROUP_SHAPES: Final = ((2 * WARPGROUP_THREADS, 1), (WARPGROUP_THREADS, 1))
 _WARP_SHAPES: Final = ((256, 2), (256, 1), (128, 2))
 _BASE_ITERATIONS: Final = 16
 _VERIFY_TURNS: Final = 2
@@ -27,7 +28,7 @@ _SEEDS: Final = (4711, 815)
 
 def kernels_for(kind: str, capability: tuple[int, int]) -> list[str]:
     """The matrix kernels of a type that a chip can run."""
-    return [k.name for k in KERNELS.values() if _kind(k) == kind and k.runs_on(capability)]
+    return [k.name for k in KERNELS.values() if k.shape and k.kind == kind and k.runs_on(capability)]
 
 
 def why_none(kind: str, capability: tuple[int, int]) -> str:
@@ -37,12 +38,12 @@ def why_none(kind: str, capability: tuple[int, int]) -> str:
     return f"sm_{capability[0]}{capability[1]} has no {kind} matrix instruction that roofctl measures"
 
 
-def _kind(kernel: Kernel) -> str:
-    return (
-        next((part for part in kernel.name.split("_") if part in TENSOR_TYPES), "")
-        if kernel.source.startswith("tensor")
-        else ""
-    )
+def shape_of(kernel: str) -> MatrixShape:
+    """The operands of a matrix kernel."""
+    shape = KERNELS[kernel].shape
+    if shape is None:
+        raise ValueError(f"{kernel} is no matrix kernel")
+    return shape
 
 
 @contextmanager
@@ -64,15 +65,11 @@ def _random(kind: str, size: int, seed: int) -> tuple[bytes, list[float]]:
 
 def variants(bench: Bench, kind: str, held: tuple[int, int, bool]) -> list[Variant]:
     """Every kernel of the type in every shape."""
-    found = []
+    made: list[Variant] = []
     for name in kernels_for(kind, bench.device.facts.compute_capability):
-        if name.startswith("wgmma"):
-            groups = _WGMMA_GROUPS[name.rsplit("_", 1)[1]]
-            shapes = [(WARPGROUP_THREADS * number, 1) for number in groups]
-        else:
-            shapes = list(_WARP_SHAPES)
-        found += [_variant(bench, kind, name, held, *shape) for shape in (shapes[:1] if bench.effort.quick else shapes)]
-    return found
+        shapes = _WARPGROUP_SHAPES if KERNELS[name].threads == WARPGROUP_THREADS else _WARP_SHAPES
+        made += [_variant(bench, kind, name, held, *shape) for shape in (shapes[:1] if bench.effort.quick else shapes)]
+    return made
 
 
 def _variant(bench: Bench, kind: str, name: str, held: tuple[int, int, bool], block: int, ctas: int) -> Variant:
@@ -85,9 +82,9 @@ def _variant(bench: Bench, kind: str, name: str, held: tuple[int, int, bool], bl
         _SWIZZLE_BYTES + (shape.n + units * shape.m) * shape.row_bytes if kernel.threads == WARPGROUP_THREADS else 0
     )
 
-    def launch(iterations: int) -> Launch:
+    def launch(iterations: int) -> KernelLaunch:
         values = (held[0], held[1], iterations, bench.results(out_bytes), bench.clocks)
-        return Launch(kernel.source, name, grid, block, kernel.signature, values, shared)
+        return KernelLaunch(kernel.source, name, grid, block, kernel.signature, values, shared)
 
     def round_of(scale: int) -> Round:
         turns = _BASE_ITERATIONS * scale
@@ -121,7 +118,7 @@ def _verify(
 
 
 @lru_cache(maxsize=32)
-def _product(kind: str, shape: Shape) -> list[float]:
+def _product(kind: str, shape: MatrixShape) -> list[float]:
     """A B^T as the verify launch leaves it, for the most rows that any launch has."""
     rows = shape.m * _MOST_GROUPS
     # A generator with the same seed starts the same way: these are the leading elements of the device's operands.
@@ -133,4 +130,4 @@ def _product(kind: str, shape: Shape) -> list[float]:
 class Turns(Protocol):
     """Makes the launch with that many turns of the loop."""
 
-    def __call__(self, iterations: int) -> Launch: ...
+    def __call__(self, iterations: int) -> KernelLaunch: ...

@@ -1,4 +1,4 @@
-"""The comparison: counted quantities of known kernels against what their source says."""
+"""Compare the counted quantities of known kernels with the counts that follow from their source."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from roofctl.core.errors import InputError
 from roofctl.core.gpu import Gpu
 from roofctl.core.kernel_names import base_name
 from roofctl.core.notes import Note
+from roofctl.cuda.sass import ExecutedPath
 from roofctl.gpus import match_device
 from roofctl.launches.aggregate import KernelTable, aggregate
 from roofctl.launches.evaluate import launch_table
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.study.device import describe_device, one_device
-from roofctl.verify.expect import WAVEFRONTS, Circumstances, ExecutedPath, Expectation, Kind, expectations
-from roofctl.verify.known_kernels import KNOWN, KnownKernel, Launch, known_kernel
+from roofctl.verify.expect import WAVEFRONTS, Circumstances, Expectation, Kind, expectations
+from roofctl.verify.known_kernels import KNOWN, KnownKernel, LaunchShape, known_kernel
 
 Status = Literal["ok", "off", "not judged"]
 
 
 @dataclass(frozen=True)
-class Row:
+class CountCheck:
     """One quantity of one kernel. ``error`` is a fraction of the expected value, None where that is 0."""
 
     kernel: str
@@ -48,7 +49,7 @@ class Row:
 class Verdict:
     """All rows; what was not counted and why; known kernels that the capture lacks; the GPU; and notes."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[CountCheck, ...]
     not_counted: Mapping[str, str]
     absent: tuple[str, ...]
     gpu: str | None
@@ -56,12 +57,12 @@ class Verdict:
     notes: tuple[Note, ...] = ()
 
     @property
-    def off(self) -> tuple[Row, ...]:
+    def off(self) -> tuple[CountCheck, ...]:
         """Rows that contradict the source."""
         return tuple(row for row in self.rows if row.status == "off")
 
     @property
-    def agreeing(self) -> tuple[Row, ...]:
+    def agreeing(self) -> tuple[CountCheck, ...]:
         """Rows that agree with the source."""
         return tuple(row for row in self.rows if row.status == "ok")
 
@@ -73,11 +74,11 @@ def compare(
     flushed: bool | None = None,
     gpu: Gpu | None = None,
 ) -> Verdict:
-    """Judge the known kernels in the parts of one capture.
+    """Compare the known kernels in the parts of one capture with the table.
 
-    ``paths`` are instruction counts from the binary's disassembly. ``flushed``: whether caches were emptied
+    ``paths`` are instruction counts from the disassembly of the program. ``flushed``: whether caches were emptied
     before each kernel; None means as the profiler does by default (ncu does, nvprof does not). ``gpu`` stands in
-    where the parts do not name theirs. Raises InputError when the parts hold no known kernel or nothing to judge.
+    where the parts do not name theirs. Raises InputError when the parts hold no known kernel or no counter to compare.
     """
     device = describe_device(parts)
     one_device(device)
@@ -90,16 +91,16 @@ def compare(
         flushed=_is_ncu(parts) if flushed is None else flushed,
         paths=paths or {},
     )
-    rows: list[Row] = []
-    seen: list[KnownKernel] = []
+    rows: list[CountCheck] = []
+    present: list[KnownKernel] = []
     notes = [note for part in parts for note in part.notes]
     notes += [note for capture in kernels.captures for note in capture.notes]
     for record in _records(kernels):
         kernel = known_kernel(base_name(record["kernel"]))
         if kernel is not None:
-            seen.append(kernel)
-            rows += _judge(kernel, record, about, notes)
-    if not seen:
+            present.append(kernel)
+            rows += _check(kernel, record, about, notes)
+    if not present:
         raise InputError(
             "no kernel of kernels/known is in this capture",
             hint="capture the program that roofctl verify builds (roofctl verify --keep), or run roofctl verify",
@@ -109,7 +110,9 @@ def compare(
             "the capture has the known kernels, but no counter whose value is known",
             hint="capture them with the metric sets: roofctl verify --keep",
         )
-    return Verdict(tuple(rows), _not_counted(kernels, rows), _absent(seen, capability), name, capability, tuple(notes))
+    return Verdict(
+        tuple(rows), _not_counted(kernels, rows), _absent(present, capability), name, capability, tuple(notes)
+    )
 
 
 def _is_ncu(parts: Sequence[Part]) -> bool:
@@ -144,10 +147,10 @@ def _records(kernels: KernelTable) -> list[dict[str, Any]]:
     ]
 
 
-def _judge(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances, notes: list[Note]) -> list[Row]:
+def _check(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances, notes: list[Note]) -> list[CountCheck]:
     launch = kernel.launch
     if record.get("grid") and record.get("block"):
-        launch = Launch.parse(record["grid"], record["block"])
+        launch = LaunchShape.parse(record["grid"], record["block"])
     else:
         notes.append(Note("launch shapes are not in the capture: those that the program has by default are taken"))
     counted = {name: record[name] for name in catalogue().quantities if record.get(name) is not None}
@@ -159,13 +162,13 @@ def _judge(kernel: KnownKernel, record: Mapping[str, Any], about: Circumstances,
     return rows
 
 
-def _row(kernel: str, expectation: Expectation, counted: float, caveat: str) -> Row:
+def _row(kernel: str, expectation: Expectation, counted: float, caveat: str) -> CountCheck:
     status: Status = "ok" if expectation.accepts(counted) else "off"
     why = expectation.why
     if status == "off" and caveat and expectation.kind == "exact":
-        # The catalogue itself says that this counter is not exact: a deviation proves nothing new.
+        # The catalogue declares that this counter is not exact: a deviation proves nothing new.
         status, why = "not judged", caveat
-    return Row(
+    return CountCheck(
         kernel=kernel,
         quantity=expectation.quantity,
         kind=expectation.kind,
@@ -181,7 +184,7 @@ def _row(kernel: str, expectation: Expectation, counted: float, caveat: str) -> 
 _NO_VALUE = "no value for these kernels"
 
 
-def _not_counted(kernels: KernelTable, rows: Sequence[Row]) -> dict[str, str]:
+def _not_counted(kernels: KernelTable, rows: Sequence[CountCheck]) -> dict[str, str]:
     """Quantities with an expectation that no kernel has, and why."""
     known = KNOWN[0]
     counts = {"issued_warp_instructions": 1.0, "thread_instructions": 1.0}
@@ -196,7 +199,7 @@ def _not_counted(kernels: KernelTable, rows: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def _absent(seen: Sequence[KnownKernel], capability: str | None) -> tuple[str, ...]:
+def _absent(present: Sequence[KnownKernel], capability: str | None) -> tuple[str, ...]:
     """Kernels that a GPU of this compute capability runs but that the capture lacks."""
     major = int(capability.partition(".")[0]) if capability else 0
-    return tuple(k.name for k in KNOWN if k not in seen and k.compute_capability_major <= major)
+    return tuple(k.name for k in KNOWN if k not in present and k.compute_capability_major <= major)

@@ -1,11 +1,11 @@
-"""What ``verify`` says, as data and as cells for people."""
+"""The result of ``verify`` as data and as table cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from roofctl.verify.compare import Row, Verdict
+from roofctl.verify.compare import CountCheck, Verdict
 
 SCHEMA: Final = 1
 
@@ -15,7 +15,7 @@ _OFF_NAMED: Final = 4
 
 
 def document(verdict: Verdict, sources: Sequence[str]) -> dict[str, Any]:
-    """The whole verdict as JSON-ready data. ``error`` is a fraction, None where the expected value is 0."""
+    """The complete verdict as JSON-ready data. ``error`` is a fraction, None where the expected value is 0."""
     return {
         "schema": SCHEMA,
         "source": list(sources),
@@ -27,10 +27,10 @@ def document(verdict: Verdict, sources: Sequence[str]) -> dict[str, Any]:
                 "kernel": row.kernel,
                 "quantity": row.quantity,
                 "kind": row.kind,
-                "expected": _whole(row.expected),
-                "low": _whole(row.low),
-                "high": _whole(row.high),
-                "counted": _whole(row.counted),
+                "expected": _plain(row.expected),
+                "low": _plain(row.low),
+                "high": _plain(row.high),
+                "counted": _plain(row.counted),
                 "error": row.error,
                 "status": row.status,
                 "why": row.why,
@@ -63,20 +63,20 @@ def summary(verdict: Verdict) -> str:
 def complaint(verdict: Verdict) -> str:
     """The rows that are off, the first few by name."""
     named = [
-        f"{row.kernel} {row.quantity} {_number(row.counted)}, expected {_expected_words(row)}"
+        f"{row.kernel} {row.quantity} {_number(row.counted)}, expected {_expected_text(row)}"
         for row in verdict.off[:_OFF_NAMED]
     ]
     more = len(verdict.off) - len(named)
     return "; ".join(named) + (f"; and {more} more" if more else "")
 
 
-def _expected_words(row: Row) -> str:
+def _expected_text(row: CountCheck) -> str:
     if row.kind == "exact":
         return _number(row.expected)
     return f"{_number(row.low)} to {_number(row.high)}"
 
 
-def _line(row: Row) -> list[str]:
+def _line(row: CountCheck) -> list[str]:
     verdict = {"ok": "exact" if row.counted == row.expected else "ok", "off": "OFF", "not judged": "not judged"}[
         row.status
     ]
@@ -87,7 +87,7 @@ def _line(row: Row) -> list[str]:
     return [row.kernel, row.quantity, _number(row.expected), _number(row.counted), error, verdict + remark]
 
 
-def _whole(value: float) -> float:
+def _plain(value: float) -> float:
     return int(value) if float(value).is_integer() else round(value, 3)
 
 

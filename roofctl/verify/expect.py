@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from roofctl.core.units import SECTOR_BYTES, WARP_THREADS
-from roofctl.verify.known_kernels import KnownKernel, Launch, Work
+from roofctl.cuda.sass import ExecutedPath
+from roofctl.verify.known_kernels import KnownKernel, LaunchShape, Work
 
 EXACT_TOLERANCE: Final = 0.005
 STRAY_SECTORS: Final = 120_000
@@ -25,17 +26,6 @@ WAVEFRONT_EXCESS: Final = 0.08
 DRAM_EXCESS: Final = 0.01
 
 Kind = Literal["exact", "bound"]
-
-
-@dataclass(frozen=True)
-class ExecutedPath:
-    """Instructions that a warp executes from entry to exit, as the disassembly has them.
-
-    ``switched_off`` of them have their predicate off in every lane; None when that cannot be told.
-    """
-
-    instructions: int
-    switched_off: int | None
 
 
 @dataclass(frozen=True)
@@ -69,7 +59,7 @@ class Expectation:
 
 
 def expectations(
-    kernel: KnownKernel, launch: Launch, counted: Mapping[str, float], about: Circumstances
+    kernel: KnownKernel, launch: LaunchShape, counted: Mapping[str, float], about: Circumstances
 ) -> list[Expectation]:
     """What a launch of ``kernel`` must show. Some expectations are relations to other ``counted`` quantities."""
     return [
@@ -86,7 +76,7 @@ def _exact(quantity: str, expected: float, why: str = "", tolerance: float = EXA
 
 
 def _instructions(
-    kernel: KnownKernel, launch: Launch, counted: Mapping[str, float], path: ExecutedPath | None
+    kernel: KnownKernel, launch: LaunchShape, counted: Mapping[str, float], path: ExecutedPath | None
 ) -> Iterator[Expectation]:
     warps = launch.warps
     issued, threads = counted.get("issued_warp_instructions"), counted.get("thread_instructions")
@@ -156,12 +146,12 @@ def _dram(kernel: KnownKernel, warps: int, about: Circumstances) -> Iterator[Exp
     kept = l2_bytes // SECTOR_BYTES
     low = reads + max(0, writes - kept) if about.flushed else max(0, reads + writes - kept)
     high = (reads + writes) * kernel.dram.at_most * (1 + DRAM_EXCESS) + STRAY_SECTORS
-    words = [f"+{DRAM_EXCESS:.0%} and {STRAY_SECTORS:,} stray sectors"]
+    reasons = [f"+{DRAM_EXCESS:.0%} and {STRAY_SECTORS:,} stray sectors"]
     if writes or not about.flushed:
         size = f"{l2_bytes / 2**20:.0f} MiB" if about.l2_bytes else f"at most {LARGEST_L2_BYTES // 2**20} MiB"
-        words.append(f"{'writes' if about.flushed else 'data'} may stay in the L2 of {size}")
-    words += [kernel.dram.why] if kernel.dram.why else []
-    yield Expectation("hbm_transactions", reads + writes, low, high, "bound", "; ".join(words))
+        reasons.append(f"{'writes' if about.flushed else 'data'} may stay in the L2 of {size}")
+    reasons += [kernel.dram.why] if kernel.dram.why else []
+    yield Expectation("hbm_transactions", reads + writes, low, high, "bound", "; ".join(reasons))
 
 
 def _arithmetic(work: Work, warps: int) -> Iterator[Expectation]:

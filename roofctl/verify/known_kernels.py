@@ -1,7 +1,7 @@
-"""What the kernels of ``kernels/known`` do, as a table: per warp, from their source.
+"""The counts that each kernel of ``kernels/known`` must show, per warp: the only place where they stand.
 
-Every launch is made of whole warps that all do the same, so each count is a number per
-warp times the warps of the launch.
+Every launch is made of full warps that all do the same, so each count is a number per warp times the warps
+of the launch. Tests compare the table with the machine code.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MATRIX: Final = 1024
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchShape:
     """Shape of a launch."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
 
     @classmethod
-    def parse(cls, grid: str, block: str) -> Launch:
+    def parse(cls, grid: str, block: str) -> LaunchShape:
         """From a profiler's cells, such as ``(65536, 1, 1)`` and ``(256, 1, 1)``. Raises ValueError."""
         return cls(_three(grid), _three(block))
 
@@ -64,7 +64,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Dram:
-    """DRAM sectors per warp if no cache kept anything; ``at_most`` times that where memory moves more than asked."""
+    """DRAM sectors per warp if no cache kept anything; ``at_most`` times that where memory moves more than that."""
 
     reads: int = 0
     writes: int = 0
@@ -74,7 +74,7 @@ class Dram:
 
 @dataclass(frozen=True)
 class KnownKernel:
-    """One kernel: its name, source file, question, work per warp, and the launch that ``known`` gives it by default.
+    """One kernel: its name, source file, work per warp, and the launch that ``known`` gives it by default.
 
     ``l2``: whether every sector of L1 goes on to L2 (nothing is read twice). ``active_lanes``: lanes that run
     nearly all of its instructions. ``iterations``: of its only loop. ``guarded``: all lanes leave at the first
@@ -83,9 +83,8 @@ class KnownKernel:
 
     name: str
     file: str
-    asks: str
     work: Work
-    launch: Launch
+    launch: LaunchShape
     dram: Dram | None = None
     l2: bool = True
     active_lanes: int = WARP_THREADS
@@ -94,20 +93,19 @@ class KnownKernel:
     compute_capability_major: int = 0
 
 
-def _row(threads: int) -> Launch:
-    return Launch((threads // 256, 1, 1), (256, 1, 1))
+def _row(threads: int) -> LaunchShape:
+    return LaunchShape((threads // 256, 1, 1), (256, 1, 1))
 
 
 _N: Final = 2**26
 _REGISTERS: Final = _row(1056 * 256)
-_TILES: Final = Launch((256, 256, 1), (32, 8, 1))
+_TILES: Final = LaunchShape((256, 256, 1), (32, 8, 1))
 _TENSOR_STEPS: Final = {"bf16": MATRIX // 16, "fp64": MATRIX // 4}
 
 KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_triad",
         file="triad.cu",
-        asks="16-byte coalesced accesses and FMAs",
         work=Work(load_requests=2, load_sectors=32, store_requests=1, store_sectors=16, fp32_flops=32 * 4 * 2),
         dram=Dram(reads=32, writes=16),
         launch=_row(_N // 4),
@@ -115,7 +113,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_copy",
         file="copy.cu",
-        asks="4-byte coalesced accesses",
         work=Work(load_requests=1, load_sectors=4, store_requests=1, store_sectors=4),
         dram=Dram(reads=4, writes=4),
         launch=_row(_N),
@@ -123,7 +120,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_strided_1",
         file="strided.cu",
-        asks="lanes one word apart",
         work=Work(load_requests=1, load_sectors=4),
         dram=Dram(reads=4),
         launch=_row(_N // 32),
@@ -132,7 +128,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_strided_8",
         file="strided.cu",
-        asks="lanes one sector apart",
         work=Work(load_requests=1, load_sectors=32),
         dram=Dram(reads=32),
         launch=_row(_N // 32),
@@ -141,7 +136,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_strided_32",
         file="strided.cu",
-        asks="lanes one cache line apart",
         work=Work(load_requests=1, load_sectors=32),
         dram=Dram(reads=32, at_most=2.0, why="memory may hand out 64 bytes where 32 are asked for"),
         launch=_row(_N // 32),
@@ -150,7 +144,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_transpose_naive",
         file="transpose.cu",
-        asks="stores that scatter over 32 sectors",
         work=Work(load_requests=4, load_sectors=16, store_requests=4, store_sectors=128),
         dram=Dram(reads=16, writes=16, at_most=2.0, why="partly written lines are filled and evicted"),
         launch=_TILES,
@@ -158,7 +151,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_transpose_conflicted",
         file="transpose.cu",
-        asks="shared-memory loads with a 32-way bank conflict",
         work=Work(
             load_requests=4,
             load_sectors=16,
@@ -175,7 +167,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_transpose_padded",
         file="transpose.cu",
-        asks="the same with padded rows: no conflict",
         work=Work(
             load_requests=4,
             load_sectors=16,
@@ -192,7 +183,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_fma_fp64",
         file="fma.cu",
-        asks="two chains of double-precision FMAs",
         work=Work(store_requests=1, store_sectors=16, fp64_flops=32 * 2 * 2 * ITERATIONS),
         dram=Dram(writes=16),
         launch=_REGISTERS,
@@ -201,7 +191,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_fma_fp32",
         file="fma.cu",
-        asks="four chains of single-precision FMAs",
         work=Work(store_requests=1, store_sectors=16, fp32_flops=32 * 4 * 2 * ITERATIONS),
         dram=Dram(writes=16),
         launch=_REGISTERS,
@@ -210,7 +199,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_divergent",
         file="divergent.cu",
-        asks="8 of 32 lanes in the loop",
         work=Work(store_requests=1, store_sectors=4, fp32_flops=8 * 2 * ITERATIONS),
         dram=Dram(writes=4),
         launch=_REGISTERS,
@@ -219,7 +207,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_atomics",
         file="atomics.cu",
-        asks="reductions of all lanes to one address",
         work=Work(load_requests=1, load_sectors=4, reduction_sectors=32),
         dram=Dram(reads=4),
         launch=_row(_N // 16),
@@ -227,7 +214,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_shared",
         file="shared.cu",
-        asks="conflict-free shared-memory accesses",
         work=Work(
             load_requests=1,
             load_sectors=4,
@@ -244,7 +230,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_tensor_bf16",
         file="tensor.cu",
-        asks="a BF16 matrix product on tensor cores",
         work=Work(
             load_requests=6 * _TENSOR_STEPS["bf16"],
             load_sectors=48 * _TENSOR_STEPS["bf16"],
@@ -260,7 +245,6 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
         name="known_tensor_fp64",
         file="tensor.cu",
-        asks="an FP64 matrix product on tensor cores",
         work=Work(
             load_requests=2 * _TENSOR_STEPS["fp64"],
             load_sectors=16 * _TENSOR_STEPS["fp64"],

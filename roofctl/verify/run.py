@@ -12,6 +12,7 @@ from typing import Final
 from roofctl.captures import read as captures
 from roofctl.captures.manifest import ROOT, Capture
 from roofctl.core.errors import ApplicationFailed, InputError, VerificationError
+from roofctl.cuda.sass import ExecutedPath
 from roofctl.launches.table import Part
 from roofctl.profilers import capture as profiling
 from roofctl.profilers.counters import check_sets
@@ -19,7 +20,6 @@ from roofctl.profilers.request import ProfilerChoice, ProfileRequest, Progress
 from roofctl.readers import read as readers
 from roofctl.verify.build import architecture, build, disassembled_paths, find_nvcc
 from roofctl.verify.compare import Verdict, compare
-from roofctl.verify.expect import ExecutedPath
 
 NAME: Final = "known"
 _WRONG_RESULT: Final = 1
@@ -39,7 +39,7 @@ class VerifyRequest:
 
 
 def verify_capture(sources: Sequence[Path]) -> Verdict:
-    """Judge one capture: its folder or its name in ``roofctl-captures``, or the files that together hold it.
+    """Verify one capture: its folder or its name in ``roofctl-captures``, or the files that together hold it.
 
     Raises InputError when it cannot be read, or has no known kernel or no counter with a known value.
     """
@@ -49,11 +49,11 @@ def verify_capture(sources: Sequence[Path]) -> Verdict:
             f"{folders[0]} is not a file, and a capture of its own cannot be completed by others",
             hint="give one capture, or several files of one",
         )
-    return _judge_folder(captures.resolve(folders[0], Path.cwd()), {}) if folders else compare(_read(sources))
+    return _compare_folder(captures.resolve(folders[0], Path.cwd()), {}) if folders else compare(_read(sources))
 
 
 def verify_here(request: VerifyRequest, say: Say) -> tuple[Verdict, Path | None]:
-    """Build, profile and judge on this machine; the verdict, and the capture's folder where it was kept.
+    """Build, profile and compare on this machine; the verdict, and the capture's folder where it was kept.
 
     Without ``keep`` everything goes to a temporary folder, which stays only where something went wrong. Raises
     ToolError and DeviceError for what is missing, and VerificationError where a kernel computed a wrong result.
@@ -66,9 +66,12 @@ def verify_here(request: VerifyRequest, say: Say) -> tuple[Verdict, Path | None]
     program = build(work, arch)
     paths = disassembled_paths(program)
     if not paths:
-        say("note: no cuobjdump here: warp instructions are checked to be whole per warp, not counted from the code")
+        say(
+            "note: no cuobjdump here: warp instructions are checked to be the same number for every warp, "
+            "not counted from the code"
+        )
     capture = _profile(request, program, work, say)
-    verdict = _judge_folder(capture.folder, paths)
+    verdict = _compare_folder(capture.folder, paths)
     if request.keep:
         shutil.rmtree(work)
         return verdict, capture.folder
@@ -106,7 +109,7 @@ def _profile(request: VerifyRequest, program: Path, work: Path, say: Say) -> Cap
     return made
 
 
-def _judge_folder(folder: Path, paths: Mapping[str, ExecutedPath]) -> Verdict:
+def _compare_folder(folder: Path, paths: Mapping[str, ExecutedPath]) -> Verdict:
     manifest = captures.read_manifest(folder)
     return compare(
         _read(captures.data_files(folder)),

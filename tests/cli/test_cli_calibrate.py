@@ -68,10 +68,15 @@ def test_table_lines_and_file(here: Here) -> None:
     assert "Measured peak: 4668.7 GB/s (write)" in result.stdout
     assert "Theoretical:   4814.3 GB/s (pin rate; data sheet 4.800 TB/s, ratio 0.973)" in result.stdout
     assert "Calibration:   0.9698" in result.stdout
-    assert "hbm: read 4.64" in result.stdout
+    assert "HBM: read 4.64" in result.stdout
     assert f"Wrote {here.measured}" in result.stderr
     assert "NVIDIA H200, driver 580.1, CUDA 13.0, nvcc 13.0.0 for sm_90a; GPU profile h200" in result.stderr
     assert list(load_measured(here.measured).ceilings) == ["hbm", "l2"]
+
+
+def test_dram_is_another_name_of_the_level_hbm(here: Here) -> None:
+    result = here.calibrate("--level", "dram", "--json", "--no-write", "--quick")
+    assert list(json.loads(result.stdout)["ceilings"]) == ["hbm"]
 
 
 def test_json_goes_to_stdout_alone(here: Here) -> None:

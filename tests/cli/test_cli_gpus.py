@@ -60,9 +60,19 @@ def test_list_is_a_table_of_whole_lines() -> None:
     assert lines[0].split()[:3] == ["name", "CC", "SMs"]
     assert len(lines) == 22
     h200 = next(line for line in lines if line.startswith("h200 "))
-    assert h200.split()[:6] == ["h200", "9.0", "132", "1045", "4.814", "4.800"]
+    assert h200.split()[:6] == ["h200", "9.0", "132", "1045", "HBM", "4.814"]
     assert h200.endswith("h200-141gb")
     assert not any("…" in line or line.endswith(" ") for line in lines)
+
+
+def test_board_memory_is_printed_by_its_kind() -> None:
+    t4 = next(line.split() for line in run("list").stdout.splitlines() if line.startswith("t4 "))
+    assert t4[4] == "DRAM"
+    ceilings = [line.split()[0] for line in run("show", "t4").stdout.splitlines() if line.endswith("pin rate")]
+    assert ceilings == ["DRAM"]
+    assert [
+        row["level"] for row in json.loads(run("show", "t4", "--format", "json").stdout)["theoretical"]["bandwidths"]
+    ][-1] == "hbm"
 
 
 def test_list_as_json() -> None:
@@ -90,8 +100,8 @@ def test_show_gives_every_fact_and_ceiling() -> None:
     rows = [line.split() for line in result.stdout.splitlines() if line]
     bus = next(row for row in rows if row[0] == "memory.bus_bits")
     assert bus[:3] == ["memory.bus_bits", "6,016", "driver"]
-    hbm = next(row for row in rows if row[0] == "hbm")
-    assert hbm[:5] == ["hbm", "4.814", "TB/s", "150.4", "6.949"]
+    hbm = next(row for row in rows if row[0] == "HBM")
+    assert hbm[:5] == ["HBM", "4.814", "TB/s", "150.4", "6.949"]
     peak = next(row for row in rows if row[0] == "peak")
     assert peak[:3] == ["peak", "1045", "GIPS"]
     assert "94 slices x 64 B at 1.709 GHz" in result.stdout

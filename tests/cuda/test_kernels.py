@@ -22,7 +22,7 @@ from roofctl.microbench.table import (
     NO_TCGEN05,
     SOURCES,
     TENSOR_TYPES,
-    Kernel,
+    Microbenchmark,
     builds_for,
 )
 from roofctl.microbench.tensor import kernels_for, why_none
@@ -43,7 +43,7 @@ def toolchain(chip: tuple[int, int]) -> Toolchain:
 
 
 @lru_cache
-def disassembled(chip: tuple[int, int], source: str) -> dict[str, sass.Kernel]:
+def disassembled(chip: tuple[int, int], source: str) -> dict[str, sass.SassFunction]:
     return toolchain(chip).disassemble(source)
 
 
@@ -51,8 +51,12 @@ def sources(chip: tuple[int, int]) -> list[str]:
     return [source for source in SOURCES if builds_for(source, chip)]
 
 
-def of(chip: tuple[int, int], source: str) -> list[Kernel]:
+def of(chip: tuple[int, int], source: str) -> list[Microbenchmark]:
     return [k for k in KERNELS.values() if k.source == source and k.runs_on(chip)]
+
+
+def of_any_chip(source: str) -> list[Microbenchmark]:
+    return [k for k in KERNELS.values() if k.source == source]
 
 
 def text(source: str) -> str:
@@ -67,12 +71,19 @@ def test_every_file_is_in_the_table_and_the_reverse() -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_header_states_question_bytes_operations_and_opcodes(source: str) -> None:
+def test_header_names_what_is_measured_and_the_item(source: str) -> None:
+    header = text(source).partition("#include")[0]
+    assert header.startswith("// Measures: ")
+    assert "\n// An item is one " in header
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_bytes_operations_and_opcodes_stand_in_the_table_only(source: str) -> None:
     header = text(source).partition("#include")[0].lower()
-    wanted = ["question", "item", "operations"]
-    if any(kernel.source == source for kernel in KERNELS.values()):
-        wanted += ["bytes per item", "expected opcodes"]
-    assert [word for word in wanted if word not in header] == []
+    assert [word for word in ("bytes per item", "operations per item", "expected opcodes") if word in header] == []
+    for kernel in of_any_chip(source):
+        assert kernel.opcodes, kernel.name
+        assert kernel.item_bytes or kernel.item_operations or kernel.name == "empty", kernel.name
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -176,11 +187,11 @@ def test_the_loop_is_the_loop_that_was_written(chip: tuple[int, int]) -> None:
     assert wrong == []
 
 
-def _problem(chip: tuple[int, int], kernel: Kernel) -> str:
+def _problem(chip: tuple[int, int], kernel: Microbenchmark) -> str:
     """What the machine code of one kernel has too much or too little; empty when it is as declared."""
     code = disassembled(chip, kernel.source)[kernel.name]
     opcodes = frozenset(opcode for opcode, _ in kernel.opcodes)
-    counted = sass.whole(code) if kernel.scope == "kernel" else sass.main_loop(code, opcodes)
+    counted = sass.without_padding(code) if kernel.scope == "kernel" else sass.main_loop(code, opcodes)
     if counted is None:
         return f"{kernel.name}: no loop holds {sorted(opcodes)}"
     # The compiler may unroll: then every count is the same multiple of what is declared.
@@ -194,13 +205,13 @@ def _problem(chip: tuple[int, int], kernel: Kernel) -> str:
     return _extra(kernel, counted, opcodes, times)
 
 
-def _extra(kernel: Kernel, counted: Counter[str], opcodes: frozenset[str], times: float) -> str:
+def _extra(kernel: Microbenchmark, counted: Counter[str], opcodes: frozenset[str], times: float) -> str:
     if kernel.scope == "loop":
         unwanted = {o: n for o, n in counted.items() if o in LOADS_AND_STORES - opcodes}
         if unwanted:
             return f"{kernel.name}: {unwanted} in the loop"
     declared = sum(number for _, number in kernel.opcodes)
-    instructions = sass.issued(counted) - counted["NOP"]
+    instructions = counted.total() - counted["NOP"]
     if opcodes & {"FFMA", "DFMA", "HFMA2"} and instructions > (declared + 6) * times:
         return f"{kernel.name}: {instructions} instructions for {declared} declared"
     return ""
@@ -211,7 +222,7 @@ def _extra(kernel: Kernel, counted: Counter[str], opcodes: frozenset[str], times
 @pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: f"sm_{chip[0]}{chip[1]}")
 def test_the_empty_kernel_is_empty(chip: tuple[int, int]) -> None:
     """At most the stack pointer, which the compiler sets whether it is used or not, and the exit."""
-    counted = sass.whole(disassembled(chip, "launch.cu")["empty"])
+    counted = sass.without_padding(disassembled(chip, "launch.cu")["empty"])
     assert counted.pop("EXIT") == 1
     assert set(counted) <= {"MOV", "LDC"}
     assert counted.total() <= 1

@@ -30,7 +30,7 @@ from roofctl.gpus.check import file_problems
 from roofctl.gpus.match import plain_name
 from roofctl.gpus.schema import FACT_BASES
 from roofctl.gpus.spelling import yaml_number
-from roofctl.gpus.store import alias_clashes, canonical, checked_name, measured_files, profile_files, shelf
+from roofctl.gpus.store import alias_clashes, canonical, checked_name, measured_files, profile_files, profile_index
 from roofctl.gpus.writer import as_data, copy_as, render, skeleton
 from roofctl.roofline.model import Clock
 
@@ -480,7 +480,7 @@ def test_broken_neighbour_does_not_stop_a_lookup_but_a_broken_hit_does(local: Pa
     assert find_profile("small").profile.name == "tiny"
     with pytest.raises(InputError, match="chips: unknown key"):
         find_profile("broken")
-    assert [path.name for path, _ in shelf().broken] == ["broken.yaml"]
+    assert [path.name for path, _ in profile_index().broken] == ["broken.yaml"]
 
 
 def test_one_alias_in_two_files_of_a_layer_is_an_error(local: Path) -> None:
@@ -666,6 +666,20 @@ def test_a_time_is_a_launch_and_a_launch_is_a_time(tmp_path: Path) -> None:
     assert any("seen launch in B/s; expected s" in problem for problem in file_problems(path))
     path.write_text(measured_text("provenance:", LAUNCH.replace("  launch:", "  fp32:")), encoding="utf-8")
     assert any("seen fp32 in s; expected a rate, only launch is a time" in problem for problem in file_problems(path))
+
+
+def test_board_memory_has_the_label_of_its_kind() -> None:
+    labels = {found.profile.memory.type.value: found.profile.memory_label for found in all_profiles()}
+    assert {kind for kind, label in labels.items() if label == "HBM"} == {"HBM2", "HBM2e", "HBM3", "HBM3e"}
+    assert {kind for kind, label in labels.items() if label == "DRAM"} == {"GDDR6", "GDDR6X", "GDDR7"}
+
+
+def test_board_memory_of_unknown_kind_is_dram(tmp_path: Path) -> None:
+    profile = tiny(tmp_path)
+    unknown = profile.memory.type.model_copy(update={"value": None, "basis": "unknown"})
+    memory = profile.memory.model_copy(update={"type": unknown})
+    assert profile.memory_label == "HBM"
+    assert profile.model_copy(update={"memory": memory}).memory_label == "DRAM"
 
 
 def test_measured_without_issue_rate_keeps_the_theoretical_peak(local: Path) -> None:

@@ -10,10 +10,12 @@ import pytest
 from roofctl.core.errors import DeviceError, InputError, VerificationError
 from roofctl.cuda.toolchain import Toolchain, arch_of
 from roofctl.microbench import arithmetic, caches, identify, launch, limits, memory, reference, tensor
-from roofctl.microbench.bench import Bench, Variant, check_memory
-from roofctl.microbench.calibrate import Request, session, sources_for
-from roofctl.microbench.device import Device
-from roofctl.microbench.levels import LEVELS, Ceiling, Outcome
+from roofctl.microbench.bench import Bench, Variant
+from roofctl.microbench.calibrate import CalibrationRequest, session
+from roofctl.microbench.checks import check_memory
+from roofctl.microbench.device import ComputeDevice
+from roofctl.microbench.levels import LEVELS, sources_for
+from roofctl.microbench.outcomes import Ceiling, Outcome
 from roofctl.microbench.pycuda_device import open_device
 from roofctl.microbench.table import MIXES, POLICIES, TENSOR_TYPES
 
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
+def device() -> Iterator[ComputeDevice]:
     try:
         opened = open_device()
     except DeviceError as error:
@@ -31,7 +33,7 @@ def device() -> Iterator[Device]:
 
 
 @pytest.fixture(scope="module")
-def bench(device: Device) -> Bench:
+def bench(device: ComputeDevice) -> Bench:
     capability = device.facts.compute_capability
     tools = Toolchain.find(arch_of(capability))
     tools.start(sources_for(LEVELS, capability))
@@ -122,12 +124,12 @@ def test_kernel_watch_and_probe_give_the_same_clock(bench: Bench) -> None:
     assert 2e8 < watched < 4e9
 
 
-def test_too_large_an_allocation_names_both_numbers(device: Device) -> None:
+def test_too_large_an_allocation_names_both_numbers(device: ComputeDevice) -> None:
     with pytest.raises(DeviceError, match=r"out of device memory: [\d,]+ MB asked for, [\d,]+ MB free"):
         device.allocate(1 << 45)
 
 
-def test_download_is_what_was_uploaded(device: Device) -> None:
+def test_download_is_what_was_uploaded(device: ComputeDevice) -> None:
     address = device.allocate(4096)
     data = struct.pack("<512d", *range(512))
     device.upload(address, data)
@@ -137,15 +139,20 @@ def test_download_is_what_was_uploaded(device: Device) -> None:
     device.free(address)
 
 
-def test_quick_calibration_of_this_gpu(device: Device) -> None:
+def test_quick_calibration_of_this_gpu(device: ComputeDevice) -> None:
     """Every ceiling is between 60 % of the theoretical and the limit; no level fails."""
     try:
         profile = identify.choose_profile("auto", device.facts).profile
     except InputError as error:
         pytest.skip(error.message)
     heard: list[Outcome] = []
-    with session(Request(quick=True), open_device) as opened:
+    with session(CalibrationRequest(quick=True), open_device) as opened:
         opened.measure(heard.append)
     assert opened.failures == ()
     for ceiling in (outcome for outcome in heard if isinstance(outcome, Ceiling)):
-        assert limits.gate(profile, ceiling.name, ceiling.value, ceiling.sm_clock_hz, ceiling.name) == "", ceiling.name
+        assert (
+            limits.gate(
+                ceiling.theoretical, ceiling.value, ceiling.unit, ceiling.sm_clock_hz, ceiling.name, profile.name
+            )
+            == ""
+        ), ceiling.name

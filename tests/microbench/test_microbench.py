@@ -14,15 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofctl.core.errors import DeviceError, InputError, VerificationError
+from roofctl.core.levels import CALIBRATED, unit_of
 from roofctl.cuda import sass
-from roofctl.cuda.toolchain import arch_of, checked_arch, command
-from roofctl.gpus import Found, Measured, find_measured, find_profile, load_measured, measured_roofline
+from roofctl.cuda.toolchain import arch_of, checked_arch, compile_command, cubin_options
+from roofctl.gpus import Found, GpuProfile, Measured, find_measured, find_profile, load_measured, measured_roofline
 from roofctl.gpus.check import file_problems
 from roofctl.microbench import identify, limits, memory, reference, results, stats, store
 from roofctl.microbench.bench import Probe, Sampled
-from roofctl.microbench.calibrate import sources_for
-from roofctl.microbench.levels import LEVELS, Absent, Ceiling, Sweep, _by_block
-from roofctl.microbench.table import KERNELS
+from roofctl.microbench.levels import LEVELS, _by_block, chosen_levels, sources_for
+from roofctl.microbench.outcomes import Absent, Ceiling, Sweep
+from roofctl.microbench.table import HELPER_SOURCES, KERNELS, SOURCES
 
 from support.fake_device import H200, facts
 
@@ -167,12 +168,12 @@ CUOBJDUMP = """
 
 @pytest.mark.parametrize("text", [NVDISASM, CUOBJDUMP])
 def test_innermost_loops_of_either_disassembler(text: str) -> None:
-    kernel = sass.kernels(text)["walk"]
+    kernel = sass.functions(text)["walk"]
     assert [[i.base for i in loop] for loop in kernel.loops()] == [["IADD3", "BRA"]]
     assert sass.main_loop(kernel, frozenset({"IADD3"})) == {"IADD3": 1, "BRA": 1}
     assert sass.main_loop(kernel, frozenset({"LDG"})) is None
-    assert sass.whole(kernel)["LDG"] == 1
-    assert sass.whole(kernel)["BRA"] == 0
+    assert sass.without_padding(kernel)["LDG"] == 1
+    assert sass.without_padding(kernel)["BRA"] == 0
 
 
 # --- architectures and files ---
@@ -193,10 +194,28 @@ def test_checked_arch() -> None:
 
 
 def test_command_names_the_target_in_full() -> None:
-    argv = command("nvcc", Path("kernels/l2.cu"), "sm_90a", Path("l2.cubin"))
+    argv = compile_command("nvcc", [Path("kernels/l2.cu")], Path("l2.cubin"), *cubin_options("sm_90a"))
     assert argv[0] == "nvcc"
     assert "-gencode=arch=compute_90a,code=sm_90a" in argv
     assert argv[-3:] == ("-o", "l2.cubin", "kernels/l2.cu")
+
+
+def test_options_and_the_registry_have_the_same_levels() -> None:
+    assert list(LEVELS) == list(CALIBRATED)
+    assert {source for level in LEVELS.values() for source in level.sources} | set(HELPER_SOURCES) == set(SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ((), tuple(CALIBRATED)),
+        (("l2", "all"), tuple(CALIBRATED)),
+        (("l1", "dram"), ("hbm", "l1")),
+        (("hbm",), ("hbm",)),
+    ],
+)
+def test_levels_by_option(names: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    assert chosen_levels(names) == expected
 
 
 def test_sources_are_those_that_the_levels_need() -> None:
@@ -248,6 +267,15 @@ def test_slab_is_divided_without_overlap(mix: str, arrays: int) -> None:
 # --- limits ---
 
 
+def theoretical(profile: GpuProfile, ceiling: str) -> limits.Limit | None:
+    return LEVELS.get(ceiling, LEVELS["tensor"]).limit(profile, ceiling)
+
+
+def gate(profile: GpuProfile, ceiling: str, value: float, clock: float | None) -> str:
+    unit = LEVELS.get(ceiling, LEVELS["tensor"]).unit
+    return limits.gate(theoretical(profile, ceiling), value, unit, clock, ceiling, profile.name)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -256,14 +284,14 @@ def test_slab_is_divided_without_overlap(mix: str, arrays: int) -> None:
     ],
 )  # fmt: skip
 def test_theoretical_figures(name: str, value: float) -> None:
-    found = limits.theoretical(PROFILE, name)
+    found = theoretical(PROFILE, name)
     assert found is not None
     assert found.value == pytest.approx(value, rel=1e-3)
 
 
 def test_an_unknown_figure_is_none() -> None:
-    assert limits.theoretical(find_profile("t4").profile, "l2") is None
-    assert limits.gate(find_profile("t4").profile, "l2", 1e15, None, "l2") == ""
+    assert theoretical(find_profile("t4").profile, "l2") is None
+    assert gate(find_profile("t4").profile, "l2", 1e15, None) == ""
 
 
 @pytest.mark.parametrize(
@@ -284,20 +312,20 @@ def test_an_unknown_figure_is_none() -> None:
 def test_no_rate_above_the_hardware_is_reported(name: str, value: float, clock: float, refused: bool) -> None:
     if refused:
         with pytest.raises(VerificationError, match="above the hardware's limit"):
-            limits.gate(PROFILE, name, value, clock, name)
+            gate(PROFILE, name, value, clock)
     else:
-        assert limits.gate(PROFILE, name, value, clock, name) == ""
+        assert gate(PROFILE, name, value, clock) == ""
 
 
 def test_a_launch_has_no_theoretical_time_and_no_gate() -> None:
-    assert limits.unit_of("launch") == "s"
-    assert limits.theoretical(PROFILE, "launch") is None
+    assert unit_of("launch") == LEVELS["launch"].unit == "s"
+    assert theoretical(PROFILE, "launch") is None
     for seconds in (1e-9, 2e-6, 1.0):
-        assert limits.gate(PROFILE, "launch", seconds, 1.98e9, "launch") == ""
+        assert gate(PROFILE, "launch", seconds, 1.98e9) == ""
 
 
 def test_an_oddly_low_rate_is_warned_about() -> None:
-    assert "52% of the theoretical" in limits.gate(PROFILE, "hbm", 2.5e12, 1.98e9, "hbm")
+    assert "52% of the theoretical" in gate(PROFILE, "hbm", 2.5e12, 1.98e9)
 
 
 # --- which GPU ---
@@ -345,11 +373,11 @@ def run(
 
 def hbm(read: float = 4.65e12, triad: float = 4.4e12) -> Ceiling:
     mixes = {"read": sampled(read), "triad": sampled(triad)}
-    return Ceiling("hbm", "hbm", "read", mixes, limits.theoretical(PROFILE, "hbm"))
+    return Ceiling("hbm", "read", mixes, theoretical(PROFILE, "hbm"))
 
 
 def issue(rate: float = 1.04e12) -> Ceiling:
-    return Ceiling("issue", "issue", "all", {"all": sampled(rate)}, limits.theoretical(PROFILE, "issue"))
+    return Ceiling("issue", "all", {"all": sampled(rate)}, theoretical(PROFILE, "issue"))
 
 
 def test_a_ceiling_is_the_chosen_mix_and_its_factor() -> None:

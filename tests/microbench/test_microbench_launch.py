@@ -20,10 +20,10 @@ from roofctl.gpus import find_profile, launch_seconds, load_measured
 from roofctl.microbench import bench as benches
 from roofctl.microbench import launch, pycuda_device
 from roofctl.microbench.bench import Bench
-from roofctl.microbench.calibrate import Request, session
-from roofctl.microbench.device import Graph, Launch
+from roofctl.microbench.calibrate import CalibrationRequest, session
+from roofctl.microbench.device import Graph, KernelLaunch
 from roofctl.microbench.graphs import Graphs
-from roofctl.microbench.levels import Absent, Ceiling, Outcome
+from roofctl.microbench.outcomes import Absent, Ceiling, Outcome
 from roofctl.microbench.pycuda_device import PycudaDevice
 
 from support.fake_device import FakeDevice, FakeTools
@@ -31,7 +31,7 @@ from support.fake_device import FakeDevice, FakeTools
 
 def outcomes(device: FakeDevice, *, quick: bool = False) -> list[Outcome]:
     heard: list[Outcome] = []
-    with session(Request(levels=("launch",), quick=quick), lambda: device, tools=FakeTools) as opened:  # type: ignore[arg-type]
+    with session(CalibrationRequest(levels=("launch",), quick=quick), lambda: device, tools=FakeTools) as opened:  # type: ignore[arg-type]
         opened.measure(heard.append)
     if opened.failures:
         raise opened.failures[0][1]
@@ -71,7 +71,7 @@ def test_it_costs_less_than_half_a_second_of_the_gpu() -> None:
     waits: list[float] = []
     clock = device._clock
 
-    def clocked(job: Launch) -> None:
+    def clocked(job: KernelLaunch) -> None:
         waits.append(job.values[1] * 1e-9)
         clock(job)
 
@@ -351,7 +351,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> tuple[PycudaDevice, list[str], Li
     return opened, log, library
 
 
-EMPTY = Launch("launch.cu", "empty", 1, 32, "", ())
+EMPTY = KernelLaunch("launch.cu", "empty", 1, 32, "", ())
 
 
 def test_a_graph_is_made_once_and_before_the_time_starts(device: tuple[PycudaDevice, list[str], Library]) -> None:

@@ -11,10 +11,12 @@ import pytest
 from roofctl.core.errors import DeviceError, InputError, RoofctlError, VerificationError
 from roofctl.microbench import bench as benches
 from roofctl.microbench import calibrate, memory, pycuda_device
-from roofctl.microbench.bench import Bench, Round, Variant, measure, scale_to
-from roofctl.microbench.calibrate import Request, session
-from roofctl.microbench.device import Job, Launch, Process, Timing
-from roofctl.microbench.levels import LEVELS, Absent, Ceiling, Outcome, Sweep
+from roofctl.microbench.bench import Bench, Round, Variant
+from roofctl.microbench.calibrate import CalibrationRequest, session
+from roofctl.microbench.device import BatchTiming, Job, KernelLaunch, Process
+from roofctl.microbench.levels import LEVELS
+from roofctl.microbench.outcomes import Absent, Ceiling, Outcome, Sweep
+from roofctl.microbench.sampling import measure, scale_to
 from roofctl.microbench.table import KERNELS, NO_TCGEN05
 
 from support.fake_device import FakeDevice, FakeTools, facts
@@ -34,7 +36,7 @@ def calibrated(
     device: FakeDevice, *levels: str, **request: object
 ) -> tuple[list[Outcome], tuple[tuple[str, RoofctlError], ...]]:
     heard: list[Outcome] = []
-    with session(Request(levels=levels or LEVELS, **request), lambda: device, tools=FakeTools) as opened:  # type: ignore[arg-type]
+    with session(CalibrationRequest(levels=levels or LEVELS, **request), lambda: device, tools=FakeTools) as opened:  # type: ignore[arg-type]
         opened.measure(heard.append)
     assert opened.run.outcomes == tuple(heard)
     assert device.closed
@@ -173,7 +175,7 @@ def test_a_single_slow_sample_is_taken_again() -> None:
 def test_issue_is_measured_in_bursts_and_sustained_without_a_pause() -> None:
     pauses: list[float] = []
     device = FakeDevice()
-    with session(Request(levels=("tensor",)), lambda: device, tools=FakeTools) as opened:
+    with session(CalibrationRequest(levels=("tensor",)), lambda: device, tools=FakeTools) as opened:
         opened.bench.effort = replace(opened.bench.effort, rest_seconds=0.5, pause_seconds=0.06)
         opened.bench.sleep = pauses.append
         opened.measure(lambda _: None)
@@ -191,14 +193,14 @@ def test_time_is_taken_behind_a_wait_so_that_queueing_does_not_count() -> None:
     leads: list[Sequence[Job]] = []
     timed = device.time
 
-    def time(jobs: Sequence[Job], lead: Sequence[Job] = ()) -> Timing:
+    def time(jobs: Sequence[Job], lead: Sequence[Job] = ()) -> BatchTiming:
         leads.append(lead)
         return timed(jobs, lead)
 
     device.time = time  # type: ignore[method-assign]
     calibrated(device, "l1")
     assert leads
-    assert all(job.kernel == "clock_probe" for lead in leads for (job,) in [lead] if isinstance(job, Launch))
+    assert all(job.kernel == "clock_probe" for lead in leads for (job,) in [lead] if isinstance(job, KernelLaunch))
 
 
 def test_the_final_decides_between_probes_that_are_close() -> None:
@@ -208,18 +210,18 @@ def test_the_final_decides_between_probes_that_are_close() -> None:
     seen: list[int] = []
     seconds = {1: iter([0.009] * 2 + [0.02] * 99), 2: iter([0.01] * 99)}
 
-    def time(jobs: Sequence[Job], lead: Sequence[Job] = ()) -> Timing:
+    def time(jobs: Sequence[Job], lead: Sequence[Job] = ()) -> BatchTiming:
         (job,) = jobs
-        assert isinstance(job, Launch)
+        assert isinstance(job, KernelLaunch)
         seen.append(job.grid)
-        return Timing(next(seconds[job.grid]) * job.values[0])
+        return BatchTiming(next(seconds[job.grid]) * job.values[0])
 
     device.time = time  # type: ignore[method-assign]
     device._compute = device._takes = lambda _job: 0.0  # type: ignore[method-assign, assignment, return-value]
 
     def variant(number: int) -> Variant:
         def round_of(scale: int) -> Round:
-            return Round((Launch("x.cu", "x", number, 1, "I", (scale,)),), scale)
+            return Round((KernelLaunch("x.cu", "x", number, 1, "I", (scale,)),), scale)
 
         return Variant({"number": number}, round_of, lambda *, full: None)
 
@@ -281,7 +283,7 @@ def test_a_rate_above_the_hardware_is_an_error_in_method() -> None:
 def test_ctrl_c_keeps_finished_levels_and_frees_the_rest() -> None:
     device = FakeDevice(stop_before="l1")
     heard: list[Outcome] = []
-    with session(Request(levels=("l2", "l1")), lambda: device, tools=FakeTools) as opened:
+    with session(CalibrationRequest(levels=("l2", "l1")), lambda: device, tools=FakeTools) as opened:
         with pytest.raises(KeyboardInterrupt):
             opened.measure(heard.append)
         assert [ceiling.name for ceiling in opened.run.ceilings] == ["l2"]
@@ -303,7 +305,9 @@ def test_a_kernel_that_does_not_build_fails_its_level_only() -> None:
             raise DeviceError("kernels/l2.cu does not build for sm_90a")
 
     device = FakeDevice()
-    with session(Request(levels=("l2", "l1")), lambda: device, tools=lambda arch: FakeTools(arch, broken)) as opened:  # type: ignore[arg-type, return-value]
+    with session(
+        CalibrationRequest(levels=("l2", "l1")), lambda: device, tools=lambda arch: FakeTools(arch, broken)
+    ) as opened:  # type: ignore[arg-type, return-value]
         opened.measure(lambda _: None)
     assert opened.failures[0][0] == "l2"
     assert [ceiling.name for ceiling in opened.run.ceilings] == ["l1"]
@@ -313,7 +317,7 @@ def test_a_kernel_that_does_not_build_fails_its_level_only() -> None:
 
 
 def refused(device: FakeDevice, **request: object) -> RoofctlError:
-    with pytest.raises(RoofctlError) as caught, session(Request(**request), lambda: device, tools=FakeTools):  # type: ignore[arg-type]
+    with pytest.raises(RoofctlError) as caught, session(CalibrationRequest(**request), lambda: device, tools=FakeTools):  # type: ignore[arg-type]
         pass
     assert device.closed
     assert device.launched == []
@@ -337,20 +341,20 @@ def test_an_architecture_that_the_gpu_cannot_run(arch: str) -> None:
 
 
 def test_the_gpus_own_architecture_may_be_named() -> None:
-    with session(Request(arch="sm_90"), FakeDevice, tools=FakeTools) as opened:
+    with session(CalibrationRequest(arch="sm_90"), FakeDevice, tools=FakeTools) as opened:
         assert opened.run.arch == "sm_90a"
 
 
 def test_other_processes_are_named() -> None:
     device = FakeDevice(others=(Process(77, "/usr/bin/train"), Process(78, "python3")))
-    with session(Request(), lambda: device, tools=FakeTools) as opened:
+    with session(CalibrationRequest(), lambda: device, tools=FakeTools) as opened:
         (doubt,) = opened.doubts
     assert "/usr/bin/train (77), python3 (78)" in doubt
 
 
 def test_a_card_that_differs_from_its_profile_is_doubted() -> None:
     device = FakeDevice(facts(sm_count=128, bus_bits=5120, memory_clock_hz=2.6e9))
-    with session(Request(), lambda: device, tools=FakeTools) as opened:
+    with session(CalibrationRequest(), lambda: device, tools=FakeTools) as opened:
         assert [text.split(",")[0] for text in opened.doubts] == [
             "the GPU has 128 SMs",
             "the driver reports a memory bus of 5120",
@@ -367,7 +371,7 @@ def variant_of(seconds_per_unit: float) -> tuple[FakeDevice, Variant]:
     device._compute = lambda _job: None  # type: ignore[method-assign]
 
     def round_of(scale: int) -> Round:
-        return Round((Launch("x.cu", "x", 1, 1, "I", (scale,)),), scale)
+        return Round((KernelLaunch("x.cu", "x", 1, 1, "I", (scale,)),), scale)
 
     return device, Variant({}, round_of, lambda *, full: None)
 

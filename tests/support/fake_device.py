@@ -1,4 +1,4 @@
-"""A GPU in plain Python: it knows what every microbenchmark computes, and takes as long as it is told to."""
+"""A GPU in plain Python: it knows what every microbenchmark computes, and takes as long as its rates imply."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 from roofctl.core.errors import DeviceError
 from roofctl.cuda import sass
 from roofctl.microbench import arithmetic, caches, reference, tensor
-from roofctl.microbench.device import Copy, DeviceFacts, Graph, Job, Launch, Process, Timing
-from roofctl.microbench.table import BULK_TILE_BYTES, CHAINS, KERNELS, MIXES, shape_of
+from roofctl.microbench.device import BatchTiming, Copy, DeviceFacts, Graph, Job, KernelLaunch, Process
+from roofctl.microbench.table import BULK_TILE_BYTES, CHAINS, KERNELS, MIXES
+from roofctl.microbench.tensor import shape_of
 
 H200 = DeviceFacts(
     index=0,
@@ -146,11 +147,11 @@ class FakeDevice:
             self._compute(job)
             self.seconds += self._takes(job)
 
-    def time(self, jobs: Sequence[Job], lead: Sequence[Job] = ()) -> Timing:
+    def time(self, jobs: Sequence[Job], lead: Sequence[Job] = ()) -> BatchTiming:
         self.run(lead)
         self.run(jobs)
         seconds = (self.event_seconds + sum(self._takes(job) for job in jobs)) * next(self._noise)
-        return Timing(seconds, None, self.memory_clock_hz, self.queue_seconds * (len(lead) + len(jobs)))
+        return BatchTiming(seconds, None, self.memory_clock_hz, self.queue_seconds * (len(lead) + len(jobs)))
 
     def temperature_celsius(self) -> float | None:
         return 41.0
@@ -176,7 +177,7 @@ class FakeDevice:
         prefix = max((key for key in self.rates if job.kernel.startswith(key)), key=len)
         return 2e-6 + self._items(job) * max(kernel.item_bytes, kernel.item_operations) / self.rates[prefix]
 
-    def _items(self, job: Launch) -> int:
+    def _items(self, job: KernelLaunch) -> int:
         kernel = KERNELS[job.kernel]
         if job.kernel.startswith("hbm_bulk"):
             return job.grid * int(job.values[8])
@@ -213,13 +214,13 @@ class FakeDevice:
     def _tick(self, address: int) -> None:
         self._bytes[address] = struct.pack("<QQ", round(next(self._clocks)), 1_000_000_000)
 
-    def _clock(self, job: Launch) -> None:
+    def _clock(self, job: KernelLaunch) -> None:
         self._tick(int(job.values[0]))
 
-    def _empty(self, job: Launch) -> None:
+    def _empty(self, job: KernelLaunch) -> None:
         assert (job.grid, job.signature, job.values) == (1, "", ())
 
-    def _fill(self, job: Launch) -> None:
+    def _fill(self, job: KernelLaunch) -> None:
         address, elements, mul, add = map(int, job.values)
         self._write(address, (elements, int(job.kernel[-1]), mul, add))
 
@@ -231,7 +232,7 @@ class FakeDevice:
                 del known[base]  # type: ignore[attr-defined]
         self._patterns[address] = pattern
 
-    def _check(self, job: Launch) -> None:
+    def _check(self, job: KernelLaunch) -> None:
         address, elements, mul, add, wrong = map(int, job.values)
         width = int(job.kernel[-1])
         mask = (1 << 8 * width) - 1
@@ -239,7 +240,7 @@ class FakeDevice:
         good = (seen_width, seen_mul & mask, seen_add & mask) == (width, mul & mask, add & mask)
         self._bytes[wrong] = struct.pack("<Q", 0 if good else elements)
 
-    def _hbm(self, job: Launch) -> None:
+    def _hbm(self, job: KernelLaunch) -> None:
         a, b, _, mul, add, mask, _, total = map(int, job.values[:8])
         mix = next(mix for mix in MIXES if f"_{mix}_" in job.kernel)
         width = 4 if "bulk" in job.kernel else min(4, _number(job.kernel, "w"))
@@ -257,14 +258,14 @@ class FakeDevice:
         if not self._spoiled(job):
             self._write(a, (elements, width, *pattern))
 
-    def _spoiled(self, job: Launch) -> bool:
+    def _spoiled(self, job: KernelLaunch) -> bool:
         return bool(self.spoil) and job.kernel.startswith(self.spoil)
 
-    def _store_sum(self, job: Launch, total: int, value: int) -> None:
+    def _store_sum(self, job: KernelLaunch, total: int, value: int) -> None:
         value += int(self.spoil_with) if self._spoiled(job) else 0
         self._bytes[total] = struct.pack("<I", value % 2**32)
 
-    def _sum(self, job: Launch) -> None:
+    def _sum(self, job: KernelLaunch) -> None:
         mul, add = reference.PATTERN
         kernel, values = KERNELS[job.kernel], [int(v) for v in job.values]
         if job.kernel.startswith("shared"):
@@ -285,7 +286,7 @@ class FakeDevice:
             rounds = values[6] * values[7] // warps // per_warp
             self._store_sum(job, values[-2], rounds * reference.pattern_sum(words, 4, mul, add))
 
-    def _chains(self, job: Launch) -> None:
+    def _chains(self, job: KernelLaunch) -> None:
         name = "fp32" if job.kernel.startswith("issue") else job.kernel.split("_")[0]
         kind = arithmetic.KINDS[name]
         if job.values[:2] != kind.verify:
@@ -299,7 +300,7 @@ class FakeDevice:
         threads = job.grid * job.block
         self._bytes[int(job.values[3])] = struct.pack(f"<{threads}{kind.result}", *warp * (threads // 32))
 
-    def _matrix(self, job: Launch) -> None:
+    def _matrix(self, job: KernelLaunch) -> None:
         kernel, shape, kind = KERNELS[job.kernel], shape_of(job.kernel), _kind(job.kernel)
         if int(job.values[2]) != tensor._VERIFY_TURNS:
             return
@@ -331,7 +332,7 @@ class FakeTools:
             self._broken(source)
         return source.encode()
 
-    def disassemble(self, source: str) -> dict[str, sass.Kernel]:
+    def disassemble(self, source: str) -> dict[str, sass.SassFunction]:
         return {}
 
 

@@ -9,7 +9,7 @@ from roofctl.verify.known_kernels import KNOWN, KnownKernel
 from support.shapes import L, ncu_raw
 
 PER_WARP = 20
-"""Warp instructions per warp, invented: all but the tensor and FMA loops are judged as whole per warp only."""
+"""Warp instructions per warp, invented: all but the tensor and FMA loops are checked to be the same number per warp only."""
 
 _TENSOR = {
     "fp64": "fp64",

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sysconfig
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from roofctl.core import process
 from roofctl.core.resources import shipped
-from roofctl.verify import sass
-from roofctl.verify.build import cuda_tool, nvcc_command, sources
+from roofctl.cuda import sass
+from roofctl.cuda.toolchain import compile_command, find_tool
+from roofctl.verify.build import known_paths, sources
 from roofctl.verify.expect import Circumstances, expectations
-from roofctl.verify.known_kernels import ITERATIONS, KNOWN, MATRIX, KnownKernel, Launch, known_kernel
+from roofctl.verify.known_kernels import ITERATIONS, KNOWN, MATRIX, KnownKernel, LaunchShape, known_kernel
 
 FOLDER = shipped("kernels") / "known"
 ARCHITECTURES = ("75", "80", "86", "89", "90")
@@ -105,7 +103,7 @@ BY_HAND: dict[str, dict[str, int]] = {
 }
 
 
-def expected(kernel: KnownKernel, launch: Launch | None = None) -> dict[str, float]:
+def expected(kernel: KnownKernel, launch: LaunchShape | None = None) -> dict[str, float]:
     found = expectations(kernel, launch or kernel.launch, {}, Circumstances())
     return {each.quantity: each.expected for each in found}
 
@@ -129,7 +127,7 @@ def test_matrix_products_are_2_m_n_k() -> None:
 
 def test_counts_follow_the_launch() -> None:
     triad = KNOWN[0]
-    half = Launch((triad.launch.grid[0] // 2, 1, 1), triad.launch.block)
+    half = LaunchShape((triad.launch.grid[0] // 2, 1, 1), triad.launch.block)
     assert {name: 2 * value for name, value in expected(triad, half).items()} == expected(triad)
 
 
@@ -138,12 +136,12 @@ def test_counts_follow_the_launch() -> None:
     [("(65536, 1, 1)", "(256, 1, 1)", 524_288), ("(256, 256, 1)", "(32, 8, 1)", 524_288), ("(3,1,1)", "(33,1,1)", 6)],
 )
 def test_warps_of_a_launch(grid: str, block: str, warps: int) -> None:
-    assert Launch.parse(grid, block).warps == warps
+    assert LaunchShape.parse(grid, block).warps == warps
 
 
 def test_a_shape_that_is_none() -> None:
     with pytest.raises(ValueError, match="unpack"):
-        Launch.parse("65536", "(256, 1, 1)")
+        LaunchShape.parse("65536", "(256, 1, 1)")
 
 
 def test_unknown_kernels_are_not_ours() -> None:
@@ -166,8 +164,8 @@ def test_every_source_is_built_and_described() -> None:
 
 
 @pytest.mark.parametrize("path", sorted({kernel.file for kernel in KNOWN}))
-def test_every_source_begins_with_its_question(path: str) -> None:
-    assert (FOLDER / path).read_text(encoding="utf-8").startswith("// Question: ")
+def test_every_source_begins_with_what_it_checks(path: str) -> None:
+    assert (FOLDER / path).read_text(encoding="utf-8").startswith("// Checks: ")
 
 
 @pytest.mark.parametrize(("constant", "value"), [("kIterations", ITERATIONS), ("kMatrix", MATRIX)])
@@ -179,30 +177,27 @@ def test_constants_are_those_of_the_sources(constant: str, value: int) -> None:
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program for every architecture that the tests look at, built once."""
-    nvcc = cuda_tool("nvcc")
+    nvcc = find_tool("nvcc")
     if nvcc is None:
         pytest.skip("needs nvcc")
     path = tmp_path_factory.mktemp("known") / "known"
-    command = [word for word in nvcc_command(nvcc, "ALL", path) if not word.startswith("-arch=")]
     targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in ARCHITECTURES]
-    process.run([*command, *targets, "-Xcompiler=-Wall,-Wextra,-Werror", "-Werror=all-warnings"]).checked()
+    warnings = ("-Xcompiler=-Wall,-Wextra,-Werror", "-Werror=all-warnings")
+    process.run(compile_command(nvcc, sources(), path, *targets, "--threads", "0", *warnings)).checked()
     return path
 
 
 @pytest.fixture(scope="session")
-def code(program: Path) -> dict[str, str]:
-    """Disassembly per architecture."""
-    wheels = Path(sysconfig.get_path("purelib")) / "nvidia"
-    folders = os.pathsep.join(map(str, wheels.glob("*/bin")))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", os.environ["PATH"] + os.pathsep + folders)
-        tool = cuda_tool("cuobjdump")
-        if tool is None:
-            pytest.skip("needs cuobjdump")
-        return {
-            number: process.run([tool, "--dump-sass", "-arch", f"sm_{number}", program]).checked().stdout
-            for number in ARCHITECTURES
-        }
+def code(program: Path) -> dict[str, dict[str, sass.SassFunction]]:
+    """Functions per architecture."""
+    tool = find_tool("cuobjdump")
+    if tool is None:
+        pytest.skip("needs cuobjdump")
+    listings = {
+        number: process.run([str(tool), "-sass", "-arch", f"sm_{number}", str(program)]).checked().stdout
+        for number in ARCHITECTURES
+    }
+    return {number: sass.functions(text) for number, text in listings.items()}
 
 
 def test_it_compiles_without_a_warning_for_every_architecture(program: Path) -> None:
@@ -232,32 +227,34 @@ def test_it_refuses_what_it_cannot_run(program: Path, options: list[str]) -> Non
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_loops_are_in_the_code(code: dict[str, str], architecture: str) -> None:
+def test_the_loops_are_in_the_code(code: dict[str, dict[str, sass.SassFunction]], architecture: str) -> None:
     """One loop per kernel, with exactly the arithmetic of one iteration: nothing unrolled, folded or added."""
     wanted = {"known_fma_fp64": ("DFMA", 2), "known_fma_fp32": ("FFMA", 4), "known_divergent": ("FFMA", 1)}
     if architecture >= "80":
         wanted |= {"known_tensor_bf16": ("HMMA", 1), "known_tensor_fp64": ("DMMA", 1)}
-    found = sass.functions(code[architecture])
+    found = code[architecture]
     for kernel, (operation, count) in wanted.items():
-        body = sass.loop(found[kernel])
+        body = found[kernel].only_loop()
         assert body is not None, kernel
-        inside = Counter(each.operation for each in found[kernel][body[0] : body[1] + 1])
-        whole = Counter(each.operation for each in found[kernel])
+        instructions = found[kernel].instructions
+        inside, whole = sass.count(instructions[body[0] : body[1] + 1]), sass.count(instructions)
         assert (inside[operation], whole[operation]) == (count, count), kernel
         others = {"FADD", "FMUL", "FFMA", "DADD", "DMUL", "DFMA", "HMMA", "DMMA"} - {operation}
         assert [name for name in others if whole[name]] == [], kernel
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_memory_instructions_are_those_of_the_table(code: dict[str, str], architecture: str) -> None:
+def test_memory_instructions_are_those_of_the_table(
+    code: dict[str, dict[str, sass.SassFunction]], architecture: str
+) -> None:
     """Loads, stores, reductions and shared accesses per warp, read off the code."""
-    found = sass.functions(code[architecture])
+    found = code[architecture]
     for kernel in KNOWN:
         if kernel.name not in found or (kernel.compute_capability_major == 8 and architecture < "80"):
             continue
         # Loads of the matrix products are in their loops; the other loops load nothing.
         times = kernel.iterations or 1
-        whole = Counter(each.operation for each in found[kernel.name])
+        whole = sass.count(found[kernel.name].instructions)
         assert whole["LDG"] * times == kernel.work.load_requests, kernel.name
         assert whole["STG"] - kernel.guarded == kernel.work.store_requests, kernel.name
         assert whole["RED"] + whole["REDG"] == (kernel.work.reduction_sectors > 0), kernel.name
@@ -266,8 +263,10 @@ def test_memory_instructions_are_those_of_the_table(code: dict[str, str], archit
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_code_tells_how_many_instructions_a_warp_executes(code: dict[str, str], architecture: str) -> None:
-    paths = sass.known_paths(code[architecture])
+def test_the_code_tells_how_many_instructions_a_warp_executes(
+    code: dict[str, dict[str, sass.SassFunction]], architecture: str
+) -> None:
+    paths = known_paths(code[architecture])
     tensor = {kernel.name for kernel in KNOWN if kernel.compute_capability_major == 8}
     wanted = {kernel.name for kernel in KNOWN} - {"known_divergent"}
     assert set(paths) >= wanted - tensor

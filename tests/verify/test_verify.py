@@ -22,12 +22,14 @@ from roofctl.core.errors import (
 )
 from roofctl.core.gpu import Gpu
 from roofctl.core.process import Completed
+from roofctl.cuda import sass, toolchain
+from roofctl.cuda.sass import ExecutedPath
 from roofctl.profilers.request import ProfileRequest, Progress
 from roofctl.readers.read import read_text
-from roofctl.verify import build, run, sass
-from roofctl.verify.compare import Row, Verdict, compare
+from roofctl.verify import build, run
+from roofctl.verify.compare import CountCheck, Verdict, compare
 from roofctl.verify.document import cells, complaint, document, summary
-from roofctl.verify.expect import Circumstances, ExecutedPath, expectations
+from roofctl.verify.expect import Circumstances, expectations
 from roofctl.verify.known_kernels import KNOWN, known_kernel
 
 from support.known_capture import PER_WARP, capture_text, right_counters
@@ -50,7 +52,7 @@ def off(verdict: Verdict) -> set[tuple[str, str]]:
     return {(row.kernel, row.quantity) for row in verdict.off}
 
 
-def row(verdict: Verdict, kernel: str, quantity: str) -> Row:
+def row(verdict: Verdict, kernel: str, quantity: str) -> CountCheck:
     return next(each for each in verdict.rows if (each.kernel, each.quantity) == (kernel, quantity))
 
 
@@ -97,9 +99,9 @@ def test_where_zero_is_expected_only_zero_will_do() -> None:
     text = capture_text().replace('"known_strided_8"', '"known_strided_1"', 1)
     verdict = compare(parts(text))
     assert ("known_strided_1", "l2_transactions") in off(verdict)
-    wrong = Row("k", "fp64_flops", "exact", 0, 0, 0, 7, "off", "")
+    wrong = CountCheck("k", "fp64_flops", "exact", 0, 0, 0, 7, "off", "")
     assert wrong.error is None
-    assert Row("k", "fp64_flops", "exact", 0, 0, 0, 0, "ok", "").error == 0
+    assert CountCheck("k", "fp64_flops", "exact", 0, 0, 0, 0, "ok", "").error == 0
 
 
 def test_warp_instructions_must_be_whole_per_warp() -> None:
@@ -337,47 +339,47 @@ GUARD = """
 """
 
 
-def only(text: str) -> tuple[sass.Instruction, ...]:
+def only(text: str) -> sass.SassFunction:
     (code,) = sass.functions(text).values()
     return code
 
 
 def test_straight_code_is_counted_to_its_exit() -> None:
-    assert sass.executed_path(only(STRAIGHT)) == ExecutedPath(4, 0)
-    assert sass.loop(only(STRAIGHT)) is None
-    assert only(STRAIGHT)[1] == sass.Instruction(0x10, "", "LDG.E", None)
+    assert only(STRAIGHT).executed() == ExecutedPath(4, 0)
+    assert only(STRAIGHT).only_loop() is None
+    assert only(STRAIGHT).instructions[1] == sass.Instruction(0x10, "LDG.E", "R3, desc[UR4][R2.64]")
 
 
 def test_a_loop_counts_its_body_times_its_iterations() -> None:
-    assert sass.loop(only(LOOP)) == (1, 4)
-    assert sass.executed_path(only(LOOP), iterations=1000) == ExecutedPath(2 + 4 * 1000, 1)
-    assert sass.executed_path(only(LOOP)) is None
+    assert only(LOOP).only_loop() == (1, 4)
+    assert only(LOOP).executed(iterations=1000) == ExecutedPath(2 + 4 * 1000, 1)
+    assert only(LOOP).executed() is None
 
 
 def test_a_guarded_exit_ends_the_path_only_where_all_lanes_take_it() -> None:
-    assert sass.executed_path(only(GUARD), guarded=True) == ExecutedPath(3, 0)
-    assert sass.executed_path(only(GUARD)) is None
+    assert only(GUARD).executed(guarded=True) == ExecutedPath(3, 0)
+    assert only(GUARD).executed() is None
 
 
 @pytest.mark.parametrize("line", ["@P1 BRA 0x30 ;", "CALL.REL.NOINC 0x100 ;", "BRA `(.L_x_1) ;", "BSYNC B0 ;"])
 def test_code_that_does_not_tell(line: str) -> None:
-    assert sass.executed_path(only(STRAIGHT.replace("LDG.E R3, desc[UR4][R2.64] ;", line))) is None
+    assert only(STRAIGHT.replace("LDG.E R3, desc[UR4][R2.64] ;", line)).executed() is None
 
 
 def test_code_without_an_exit_or_without_the_loop_does_not_tell() -> None:
-    assert sass.executed_path(only(STRAIGHT.replace("EXIT", "NOP"))) is None
-    assert sass.executed_path(only(STRAIGHT), iterations=1000) is None
+    assert only(STRAIGHT.replace("EXIT", "NOP")).executed() is None
+    assert only(STRAIGHT).executed(iterations=1000) is None
 
 
 def test_an_instruction_with_a_predicate_may_be_off() -> None:
     text = STRAIGHT.replace("           LDG.E", "      @!P1 LDG.E")
-    assert sass.executed_path(only(text)) == ExecutedPath(4, None)
+    assert only(text).executed() == ExecutedPath(4, None)
 
 
 def test_paths_of_known_kernels_only() -> None:
     text = STRAIGHT + LOOP + GUARD + STRAIGHT.replace("known_copy", "other")
-    assert set(sass.known_paths(text)) == {"known_copy", "known_fma_fp32", "known_strided_8"}
-    assert sass.known_paths("no disassembly") == {}
+    assert set(build.known_paths(sass.functions(text))) == {"known_copy", "known_fma_fp32", "known_strided_8"}
+    assert build.known_paths(sass.functions("no disassembly")) == {}
 
 
 # Building
@@ -386,9 +388,10 @@ def test_paths_of_known_kernels_only() -> None:
 @pytest.fixture
 def no_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CUDA_HOME", raising=False)
-    monkeypatch.delenv("CUDA_PATH", raising=False)
-    monkeypatch.setattr(build, "_USUAL", tmp_path / "cuda")
+    for variable in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(toolchain, "_USUAL", tmp_path / "cuda")
+    monkeypatch.setattr(toolchain.sysconfig, "get_path", lambda _: str(tmp_path / "packages"))
 
 
 @pytest.mark.usefixtures("no_tools")
@@ -409,12 +412,12 @@ def script(path: Path, text: str) -> Path:
 @pytest.mark.usefixtures("no_tools")
 def test_nvcc_is_found_in_cuda_home_and_in_the_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = script(tmp_path / "cuda" / "bin" / "nvcc", "true")
-    assert build.find_nvcc() == str(usual)
+    assert build.find_nvcc() == usual
     home = script(tmp_path / "home" / "bin" / "nvcc", "true")
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
-    assert build.find_nvcc() == str(home)
+    assert build.find_nvcc() == home
     first = script(tmp_path / "nvcc", "true")
-    assert build.find_nvcc() == str(first)
+    assert build.find_nvcc() == first
 
 
 @pytest.mark.usefixtures("no_tools")
@@ -439,7 +442,7 @@ def test_the_command_builds_every_source(tmp_path: Path) -> None:
 def test_the_disassembly_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(tmp_path / "cuobjdump", "true")
     answer = Completed(("cuobjdump",), 0, STRAIGHT)
-    monkeypatch.setattr(build.process, "run", lambda argv, timeout: answer)
+    monkeypatch.setattr(toolchain, "run", lambda argv, timeout: answer)
     assert build.disassembled_paths(tmp_path / "known") == {"known_copy": ExecutedPath(4, 0)}
     answer = Completed(("cuobjdump",), 255, STRAIGHT)
     assert build.disassembled_paths(tmp_path / "known") == {}
