@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from roofctl.cli.common import partly_read, reading, say, say_notes, talk_options
+from roofctl.cli.common import say, say_notes, talk_options
+from roofctl.cli.inputs import partly_read, reading
 
 
 @click.command()

@@ -8,18 +8,8 @@ from typing import Any
 
 import click
 
-from roofctl.cli.common import (
-    answer_of,
-    check_read,
-    check_time_options,
-    input_options,
-    request_of,
-    say,
-    say_notes,
-    talk_options,
-    terminal_width,
-    use_color,
-)
+from roofctl.cli.common import say, say_notes, talk_options, terminal_width, use_color
+from roofctl.cli.inputs import check_read, check_time_options, input_options, request_of, study_of
 
 
 @click.command()
@@ -62,7 +52,7 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
 
     if times:
         check_time_options(options)
-    answer = answer_of(request_of(options))
+    answer = study_of(request_of(options))
     if times:
         _print_times(answer, form, names=names)
         return
@@ -145,7 +135,7 @@ def print_table(answer: Any) -> None:
 
 def describe_ceilings(answer: Any) -> str:
     """One line: GPU, basis and clock of the ceilings."""
-    from roofctl.cli.plot import clock_words
+    from roofctl.output.captions import clock_texts
 
     roofline = answer.rooflines[0]
-    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_words(answer)])
+    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_texts(answer)])

@@ -56,7 +56,7 @@ def cells(done: int, total: int) -> str:
     return "━" * filled + "·" * (_CELLS - filled)
 
 
-class Reading:
+class ReadingProgress:
     """How far reading is, on a line that shows itself when it takes longer than a second.
 
     Of several inputs it counts those that are read, of a single one its bytes.

@@ -75,10 +75,11 @@ def analyse(
     chip: Chip | None = None,
     selection: Selection | None = None,
     ranks: Mapping[str, int] | None = None,
+    advice: bool = True,
 ) -> Analysis:
     """Rows and points of the selected kernels; with a machine also fractions, bounds, verdicts and advice.
 
-    ``ranks`` are those of sources that belong to one of a job's processes.
+    ``ranks`` are those of sources that belong to one of a job's processes. Without ``advice`` rows have no verdict.
     Where only the other count of instructions was captured it stands in, with a note.
     Kernels of several captures stay apart and carry their source; shares are of all kernels'
     time, selected or not. Raises InputError that lists the kernels when the selection is empty, and
@@ -89,7 +90,7 @@ def analyse(
     shorts = short_names(record["kernel"] for _, record in records)
     totals = {id(c): known(c.frame["seconds_total"].sum()) if c.has("seconds") else None for c in captures}
     kernels = [gather(record, c, shorts[record["kernel"]], totals[id(c)]) for c, record in records]
-    job = _Job(wanted, machine, chip, several=len(captures) > 1, ranks=ranks or {})
+    job = _Job(wanted, machine, chip, several=len(captures) > 1, ranks=ranks or {}, advice=advice)
     if wanted.model == "flop":
         flop.check_counted(kernels)
         flop.note_sets(kernels, job.gaps)
@@ -117,6 +118,7 @@ class _Job:
     chip: Chip | None
     several: bool
     ranks: Mapping[str, int]
+    advice: bool
     gaps: Gaps = field(default_factory=Gaps)
 
     @property
@@ -137,7 +139,7 @@ class _Job:
         )
         if machine:
             instruction.against(row, points, machine.instruction)
-        everything = findings.known_of(facts, row, machine)
+        everything = findings.known_of(facts, row, machine) if self.advice else None
         pairs = [(row, points)]
         if flops:
             moves = findings.constant_moves(facts)
@@ -146,7 +148,8 @@ class _Job:
                 if machine and machine.flop:
                     flop.against(flop_row, flop_points, machine.flop)
         for each, _ in pairs:
-            findings.fill(each, everything)
+            if everything:
+                findings.fill(each, everything)
             each["rank"] = self.ranks.get(facts.source)
         return [(each, replace(drawn, number=number)) for each, drawn in pairs]
 

@@ -44,6 +44,7 @@ class Request:
 
     No input means the newest capture. ``ceilings`` None means measured ones where they exist, else theoretical.
     ``clock`` None means the clock of the capture where it holds one, else the boost clock.
+    Without ``advice`` rows have no verdict and no advice.
     """
 
     inputs: tuple[Path, ...]
@@ -57,6 +58,7 @@ class Request:
     precisions: tuple[str, ...] = ()
     clock: ClockChoice | None = None
     watch: Watch | None = None
+    advice: bool = True
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ def study(request: Request) -> Study:
         chip=chip,
         selection=request.selection,
         ranks={source.label: source.rank for source in sources if source.rank is not None},
+        advice=request.advice,
     )
     return Study(
         sources=reading.labels,

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 from roofctl.core.errors import InputError
 from roofctl.plots.figure import KernelStyle, PlotOptions, save
-from roofctl.plots.timing import time
+from roofctl.plots.time import time
 from roofctl.roofline.time_based import Timing
 
 from support.figures import artists, boxes, h200, legend_texts, lines, names, overlapping, texts

@@ -7,8 +7,9 @@ import pytest
 from roofctl.core.errors import InputError
 from roofctl.plots import text
 from roofctl.plots.axes import tick_text
-from roofctl.plots.points import percent
-from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions, load_style
+from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions
+from roofctl.plots.style_file import load_style
+from roofctl.plots.text import percent
 
 FULL = """
 title: Triad
