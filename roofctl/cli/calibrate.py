@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import TALK, say, talk_options, terminal_width, use_color
+from roofctl.cli.common import TALK, put, say, show_as, talk_options, terminal_width, use_color
 from roofctl.core.errors import RoofctlError
 from roofctl.core.units import prefixed, rate
 
@@ -197,22 +196,22 @@ def _finish(opened: Session, *, as_json: bool, no_write: bool, picture: str | No
     if not no_write:
         measured = _write(opened, measured)
     if as_json:
-        click.echo(json.dumps(measured.model_dump(mode="json"), indent=2, ensure_ascii=False))
+        show_as("json", document=measured.model_dump(mode="json"))
     if picture:
         _draw(opened, Path(f"{opened.run.found.profile.name}-sweep.png" if picture == _PICTURE_BY_NAME else picture))
 
 
 def _show(opened: Session, *, as_json: bool) -> None:
     """The table on stdout (on stderr beside JSON), the lines for HBM, every mix and every note."""
-    from roofctl.output.terminal import table
+    from roofctl.output.table import to_table
 
     rows = [row for outcome in opened.run.outcomes if (row := _row(outcome))]
-    text = table(_COLUMNS, rows, width=terminal_width(), color=use_color(sys.stdout) and not as_json)
+    text = to_table(_COLUMNS, rows, width=terminal_width(), color=use_color(sys.stdout) and not as_json)
     lines = [text, *_hbm_lines(opened), *_mix_lines(opened), *_note_lines(opened)]
     if as_json:
         say("\n".join(lines))
     else:
-        click.echo("\n".join(lines))
+        put("\n".join(lines))
 
 
 def _hbm_lines(opened: Session) -> Iterator[str]:

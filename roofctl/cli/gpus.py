@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import say, talk_options, terminal_width, use_color
+from roofctl.cli.common import put, say, show_as, talk_options
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.units import duration, gtxn, prefixed, rate, significant
 
@@ -48,11 +46,8 @@ def list_(form: str) -> None:
     for path, _ in known.broken:
         say(f"Left out {path}: it has problems; see roofctl gpus validate {path}")
     rows = [summary(found) for found in sorted(known.found, key=lambda found: found.profile.name)]
-    if form == "json":
-        _print_json(rows)
-        return
     columns = ["name", "CC", ">SMs", ">peak GIPS", ">HBM pin TB/s", ">HBM sheet TB/s", "from", "aliases"]
-    _print_table(columns, [_list_row(row) for row in rows])
+    show_as(form, columns, [_list_row(row) for row in rows], document=rows)
 
 
 def _list_row(row: dict[str, Any]) -> list[str]:
@@ -93,7 +88,7 @@ def show(name: str, form: str, history: bool) -> None:
         return
     data = details(found, find_measured(found))
     if form == "json":
-        _print_json(data)
+        show_as("json", document=data)
     else:
         _show_text(data)
 
@@ -104,14 +99,14 @@ def _show_history(found: Found, form: str) -> None:
 
     rows = history_rows(history(found))
     if form == "json":
-        _print_json(rows)
+        show_as("json", document=rows)
         return
     if not rows:
-        click.echo(f"{found.profile.name} has never been measured: roofctl calibrate --profile {found.profile.name}")
+        put(f"{found.profile.name} has never been measured: roofctl calibrate --profile {found.profile.name}")
         return
     names = list(dict.fromkeys(name for row in rows for name in row["ceilings"]))
     columns = ["measured at", "driver", *(f">{name}" for name in names)]
-    _print_table(columns, [_history_row(row, names) for row in rows])
+    show_as("table", columns, [_history_row(row, names) for row in rows])
 
 
 def _history_row(row: dict[str, Any], names: Sequence[str]) -> list[str]:
@@ -126,20 +121,22 @@ def _say_which(found: Found) -> None:
 
 
 def _show_text(data: dict[str, Any]) -> None:
-    click.echo(f"{data['name']}: {data['description']}")
-    click.echo(f"chip {data['chip']} (die {data['die']}), compute capability {data['compute_capability']}")
-    click.echo(f"aliases: {', '.join(data['aliases']) or 'none'}\n")
+    put(f"{data['name']}: {data['description']}")
+    put(f"chip {data['chip']} (die {data['die']}), compute capability {data['compute_capability']}")
+    put(f"aliases: {', '.join(data['aliases']) or 'none'}\n")
     facts = data["facts"].items()
-    _print_table(
+    show_as(
+        "table",
         ["fact", ">value", "basis", "source"],
         [[key, _fact_value(key, fact["value"]), fact["basis"], _fact_source(fact)] for key, fact in facts],
     )
     for basis in ("theoretical", "measured"):
-        click.echo(f"\n{basis} ceilings" + ("" if data[basis] else ": none measured"))
+        put(f"\n{basis} ceilings" + ("" if data[basis] else ": none measured"))
         if data[basis]:
             _print_ceilings(data[basis])
-    click.echo("\nFLOP rates (dense, an FMA is 2)")
-    _print_table(
+    put("\nFLOP rates (dense, an FMA is 2)")
+    show_as(
+        "table",
         ["precision", ">computed", ">data sheet"],
         [
             [
@@ -150,7 +147,7 @@ def _show_text(data: dict[str, Any]) -> None:
         ],
     )
     for note in data["notes"]:
-        click.echo(f"\nnote: {note}")
+        put(f"\nnote: {note}")
 
 
 def _print_ceilings(data: dict[str, Any]) -> None:
@@ -165,7 +162,7 @@ def _print_ceilings(data: dict[str, Any]) -> None:
     if launch:
         rows.append(["launch", duration(launch["value"]), "", "", "", "measured", launch["method"]])
     rows += [[level, "unknown", "", "", "", "", reason] for level, reason in data["absent"].items()]
-    _print_table(["ceiling", ">rate", ">GTXN/s", ">ridge inst/txn", "clock", "basis", "origin"], rows)
+    show_as("table", ["ceiling", ">rate", ">GTXN/s", ">ridge inst/txn", "clock", "basis", "origin"], rows)
 
 
 def _clock(clock: dict[str, Any] | None) -> str:
@@ -216,7 +213,7 @@ def validate(files: tuple[Path, ...]) -> None:
     bad = sum([_report(path) for path in paths])
     clashes = [f"{folder}: {clash}" for folder in folders for clash in alias_clashes(profile_files(folder))]
     for clash in clashes:
-        click.echo(f"bad  {clash}")
+        put(f"bad  {clash}")
     if bad or clashes:
         shared = f", {len(clashes)} names belong to several files" if clashes else ""
         raise InputError(
@@ -230,9 +227,9 @@ def _report(path: Path) -> bool:
     from roofctl.gpus.check import file_problems
 
     problems = file_problems(path)
-    click.echo(f"{'bad ' if problems else 'ok  '} {path}")
+    put(f"{'bad ' if problems else 'ok  '} {path}")
     for problem in problems:
-        click.echo(f"     {problem}")
+        put(f"     {problem}")
     return bool(problems)
 
 
@@ -278,14 +275,3 @@ def _write(path: Path, text: str, *, force: bool) -> None:
         raise InputError(f"{path} exists", hint="choose another name, or replace it with --force") from error
     except OSError as error:
         raise RoofctlError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def _print_json(data: Any) -> None:
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
-
-
-def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print columns without boxes; a pipe gets whole lines."""
-    from roofctl.output.terminal import table
-
-    click.echo(table(columns, rows, width=terminal_width(), color=use_color(sys.stdout)))

@@ -114,7 +114,7 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
 
 
 def _load_report() -> None:
-    import roofctl.output.terminal
+    import roofctl.output.table
     import roofctl.study.study  # noqa: F401
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from roofctl.cli.common import say, say_notes, talk_options, terminal_width, use_color
+from roofctl.cli.common import say, say_notes, show_as, talk_options, terminal_width
 from roofctl.cli.inputs import check_read, check_time_options, input_options, request_of, study_of
 
 
@@ -81,7 +81,6 @@ def _print_times(answer: Any, form: str, *, names: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
     from roofctl.output import report as reports
     from roofctl.output import timetable
-    from roofctl.output.terminal import table
     from roofctl.roofline.time_based import sums
     from roofctl.study.study import timings_of
 
@@ -93,7 +92,7 @@ def _print_times(answer: Any, form: str, *, names: bool) -> None:
     elif form == "md":
         _text(reports.markdown(*timetable.table(timings)))
     else:
-        click.echo(table(*timetable.table(timings), width=terminal_width(), color=use_color(sys.stdout)))
+        show_as("table", *timetable.table(timings))
         say(describe_ceilings(answer))
         say(sums(timings))
     if names and form in ("table", "md"):
@@ -125,10 +124,8 @@ def _text(text: str) -> None:
 def print_table(answer: Any) -> None:
     """The kernel table on stdout, and on stderr which ceilings it judges by."""
     from roofctl.output import report as reports
-    from roofctl.output.terminal import table
 
-    headings, rows = reports.table(answer.analysis)
-    click.echo(table(headings, rows, width=terminal_width(), color=use_color(sys.stdout)))
+    show_as("table", *reports.table(answer.analysis))
     if answer.rooflines:
         say(describe_ceilings(answer))
 
