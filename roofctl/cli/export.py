@@ -23,7 +23,7 @@ from roofctl.cli.inputs import partly_read, reading
 )
 @click.option("--force", is_flag=True, help="Replace an earlier export.")
 @click.option(
-    "--decimal", "mark", type=click.Choice(["point", "comma"]), help="Decimal mark, for files that leave it open."
+    "--decimal", "mark", type=click.Choice(["point", "comma"]), help="Decimal separator, for files that leave it open."
 )
 @talk_options
 def export(inputs: tuple[Path, ...], folder: Path, force: bool, mark: Any) -> None:

@@ -89,7 +89,7 @@ def input_options(command: F) -> F:
             "--decimal",
             "mark",
             type=click.Choice(["point", "comma"]),
-            help="Decimal mark, for files that leave it open.",
+            help="Decimal separator, for files that leave it open.",
         ),
     )
     for option in reversed(options):

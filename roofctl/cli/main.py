@@ -36,8 +36,8 @@ _NEW_OBJECTS = 100_000
 """Objects between two searches for garbage. Imports make many objects and no garbage; Python's default is 700."""
 
 
-class _Group(click.Group):
-    """A group for which it is no error that the reader of a pipe leaves early (head, less); click would exit with 1."""
+class _PipeGroup(click.Group):
+    """A group that exits with 0 when the reader of a pipe ends early (head, less); click would exit with 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -48,7 +48,7 @@ class _Group(click.Group):
             return None
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_PipeGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="roofctl")
 def cli() -> None:
     """Profile GPU applications and draw rooflines that are true.

@@ -70,7 +70,7 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
 
     Points are warp instructions per second against warp instructions per 32-byte transaction
     at L1, L2 and HBM, or with --model flop operations per second against operations per byte.
-    With --mode time every kernel stands at the times that bound a launch of it: compute, memory,
+    With --mode time every kernel is drawn at the times that bound a launch of it: compute, memory,
     and the launch itself where it was measured (roofctl calibrate --level launch).
     INPUT is a capture or a profiler's CSV; without it the newest capture is drawn.
     Without -o the picture is named after the first INPUT.

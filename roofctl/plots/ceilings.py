@@ -136,7 +136,7 @@ def level_labels(level: str, data: PlotData) -> list[str]:
         inside += f", {known[0][0].basis}"
     if not data.units.transactions:
         return [f"{name} {inside}", *([name] if data.many else [])]
-    # In a picture of many kernels the legend repeats the rate, so there a bare name can stand where space is short.
+    # In a picture of many kernels the legend repeats the rate, so there a bare name is enough where space is short.
     return [f"{rate} ({inside})", rate, *([name] if data.many else [])]
 
 

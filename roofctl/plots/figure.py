@@ -18,7 +18,7 @@ from roofctl.plots.frame import Frame, FrameText, Panel
 from roofctl.plots.kernel_table import KernelTable, lay_out_table
 from roofctl.plots.labels import add_markers, label_levels, number_points, position_of
 from roofctl.plots.legend import LegendEntry, draw_legend
-from roofctl.plots.page import INCH, check_suffix, save, settings
+from roofctl.plots.page import check_suffix, save, settings
 from roofctl.plots.placement import Obstacles
 from roofctl.plots.points import draw_hierarchical, draw_multi
 from roofctl.plots.style import MOST_COLORS, KernelStyle, LevelStyle, PlotOptions
@@ -60,7 +60,7 @@ def multi(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], option
     with settings():
         data = compose(rooflines, kernels, options or PlotOptions())
         numbered = len(kernels) > MOST_COLORS
-        table = lay_out_table(data, data.options.size[1] * INCH - 100) if numbered else None
+        table = lay_out_table(data) if numbered else None
         title = data.options.title or data.units.title
         frame = _blank(data, title, data.options.subtitle, table=table)
         draw_ceilings(frame.ax, data, colored=numbered)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from roofctl.plots import text
 from roofctl.plots.data import PlotData, missing_text
+from roofctl.plots.page import INCH
 from roofctl.plots.style import FAINT, INK
 
 TABLE_SIZE: Final = 7.5
@@ -20,6 +21,9 @@ COLUMN_GAP: Final = 12.0
 _NAME_WIDTH: Final = 118.0
 _NUMBER_GAP: Final = 5.0
 _MOST_COLUMNS: Final = 2
+_AROUND: Final = 100.0
+"""Points of a figure's height above and below the table."""
+
 _TABLE_HEAD: Final = 1.4
 
 
@@ -61,12 +65,12 @@ class KernelTable:
 
 
 def lay_out_table(
-    data: PlotData, height: float, remarks: Sequence[str] | None = None, indices: Sequence[int] | None = None
+    data: PlotData, remarks: Sequence[str] | None = None, indices: Sequence[int] | None = None
 ) -> KernelTable:
     """The table of the kernels with these ``indices``, or of all. Their numbers are those of ``data.kernels``.
 
-    Names are shortened to fit; one column, or two when ``height`` points (or ``legend_rows`` of the options) do not
-    hold the rows. ``remarks`` are written after the names; None writes which points are missing.
+    Names are shortened to fit; one column, or two when the figure's height (or ``legend_rows`` of the options) does
+    not hold the rows. ``remarks`` are written after the names; None writes which points are missing.
     """
     rows = []
     for index in range(len(data.kernels)) if indices is None else indices:
@@ -75,6 +79,7 @@ def lay_out_table(
         share = data.kernels[index].time_share
         name = text.elide(data.names[index], TABLE_SIZE, limit)
         rows.append(TableRow(str(index + 1), name, remark, "" if share is None else text.percent(share)))
+    height = data.options.size[1] * INCH - _AROUND
     return _lay_out_rows(rows, data.options.legend_rows or max(1, int(height / ROW - _TABLE_HEAD)))
 
 
@@ -96,7 +101,7 @@ def _lay_out_rows(rows: Sequence[TableRow], most: int) -> KernelTable:
 
 def draw_table(figure: Figure, table: KernelTable, left: float, top: float) -> None:
     """Write the table with its upper left corner at ``left``, ``top``, in points from the figure's lower left."""
-    wide, high = figure.get_size_inches() * 72
+    wide, high = figure.get_size_inches() * INCH
 
     def write(x: float, y: float, line: str, kind: str, *, color: str = INK, align: str = "left") -> None:
         style: dict[str, Any] = {"fontsize": TABLE_SIZE, "color": color, "ha": align, "va": "baseline"}

@@ -24,7 +24,7 @@ from roofctl.plots.frame import Frame, FrameText, Panel
 from roofctl.plots.kernel_table import lay_out_table
 from roofctl.plots.labels import add_markers, along_line, number_points, write_along
 from roofctl.plots.legend import LegendEntry, draw_legend, filled, handle
-from roofctl.plots.page import INCH, settings
+from roofctl.plots.page import settings
 from roofctl.plots.placement import LINE, TEXT, Obstacles, Position, box
 from roofctl.plots.points import kernel_sample
 from roofctl.plots.style import ALARM, FAINT, INK, PlotOptions, level_look
@@ -56,7 +56,7 @@ def time(roofline: Roofline, timings: Sequence[Timing], options: PlotOptions | N
         title = plot.options.title or (_TITLE if plot.many else f"{_TITLE}: {plot.names[0]}")
         labels = FrameText(title, plot.options.subtitle, _footnotes(data))
         remarks = [""] * len(timings)
-        table = lay_out_table(plot, plot.options.size[1] * INCH - 100, remarks) if data.numbered else None
+        table = lay_out_table(plot, remarks) if data.numbered else None
         frame = Frame.blank(labels, [Panel(_X_NAME)], plot.options.size, table=table, points=2 * len(data.points))
         set_limits(frame.ax, data)
         dress(frame.ax, _X_NAME, _Y_NAMES[roofline.model], _tick)

@@ -25,7 +25,7 @@ from roofctl.plots.frame import Frame, FrameText, Panel
 from roofctl.plots.kernel_table import lay_out_table
 from roofctl.plots.labels import add_markers, along_line, number_points, position_of, write_along
 from roofctl.plots.legend import LegendEntry, draw_legend, filled
-from roofctl.plots.page import INCH, settings
+from roofctl.plots.page import settings
 from roofctl.plots.placement import Obstacles
 from roofctl.plots.points import draw_marker, hollow_entries, remarks
 from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, MOST_COLORS, PlotOptions, level_look
@@ -122,7 +122,7 @@ def walls(
         )
     data = _WallData(compose(rooflines, kernels, options), tuple(_SPACES[name] for name in spaces), drawn)
     with settings():
-        table = lay_out_table(data.plot, options.size[1] * INCH - 150, [""] * len(kernels), drawn)
+        table = lay_out_table(data.plot, [""] * len(kernels), drawn)
         labels = FrameText(options.title or "Memory walls", options.subtitle, _footnotes(data))
         panels = [space.panel for space in data.spaces]
         frame = Frame.blank(labels, panels, options.size, table=table, above=_ABOVE)
@@ -263,4 +263,4 @@ def _footnotes(data: _WallData) -> list[str]:
             if reasons and not any(point.work == space.name for point in kernel.points):
                 groups.setdefault((space.name, "; ".join(sorted(reasons))), []).append(number)
     lines += [f"no {name} point for {text.listing(numbers)}: {why}" for (name, why), numbers in groups.items()]
-    return [text.plain(line) for line in (*plot.options.remarks, *lines)]
+    return [text.plain(line) for line in lines]
