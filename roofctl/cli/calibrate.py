@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import TALK, say, talk_options, terminal_width, use_color
+from roofctl.cli.common import TALK, put, say, show_as, talk_options, terminal_width, use_color
 from roofctl.core.levels import CALIBRATED, LEVEL_ALIASES, LEVELS
 
 if TYPE_CHECKING:
@@ -134,16 +133,16 @@ def _finish(opened: Session, *, as_json: bool, no_write: bool, picture: str | No
     """The table on stdout (on stderr beside JSON), the file, the picture."""
     from roofctl.microbench.results import to_measured
     from roofctl.microbench.summary import COLUMNS, lines, rows
-    from roofctl.output.terminal import table
+    from roofctl.output.table import to_table
 
     run = opened.run
-    text = table(COLUMNS, rows(run), width=terminal_width(), color=use_color(sys.stdout) and not as_json)
-    (say if as_json else click.echo)("\n".join([text, *lines(run)]))
+    text = to_table(COLUMNS, rows(run), width=terminal_width(), color=use_color(sys.stdout) and not as_json)
+    (say if as_json else put)("\n".join([text, *lines(run)]))
     measured = to_measured(run)
     if not no_write:
         measured = _write(opened, measured)
     if as_json:
-        click.echo(json.dumps(measured.model_dump(mode="json"), indent=2, ensure_ascii=False))
+        show_as("json", document=measured.model_dump(mode="json"))
     if picture:
         _draw(opened, Path(f"{run.found.profile.name}-sweep.png" if picture == _PICTURE_BY_NAME else picture))
 

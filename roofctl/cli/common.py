@@ -1,33 +1,28 @@
-"""What the commands share: options on every one, messages on stderr, inputs to a study."""
+"""What all commands share: the options on how much to print, and the only functions that print."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from roofctl.core.kernel_names import visible
-from roofctl.core.precisions import COUNTED
 
 if TYPE_CHECKING:
-    from roofctl.core.errors import RoofctlError
     from roofctl.core.notes import Note
-    from roofctl.study.study import Request, Study
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass
 class Talk:
-    """How much to say, and whether in color. One per process, set by the options of any command."""
+    """How much is printed, and whether in color. One per process, set by the options of any command."""
 
     verbose: bool = False
     quiet: bool = False
@@ -36,31 +31,6 @@ class Talk:
 
 
 TALK = Talk()
-
-
-def say(text: str) -> None:
-    """A message for the person: on stderr, silent with -q."""
-    if not TALK.quiet:
-        click.echo(visible(text, keep="\n\t"), err=True)
-
-
-def say_notes(notes: Sequence[Note]) -> None:
-    """Notes, each once: warnings first, details only with -v."""
-    seen: set[str] = set()
-    for note in sorted(notes, key=lambda note: not note.warning):
-        if note.text not in seen and (TALK.verbose or not note.detail):
-            seen.add(note.text)
-            say(f"{'warning' if note.warning else 'note'}: {note.text}")
-
-
-def use_color(stream: Any) -> bool:
-    """Whether ``stream`` gets color: a terminal, without --no-color and NO_COLOR."""
-    return TALK.color and "NO_COLOR" not in os.environ and stream.isatty()
-
-
-def terminal_width() -> int | None:
-    """Columns of the terminal on stdout; None for a pipe or file, which get whole lines."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def talk_options(command: F) -> F:
@@ -81,162 +51,77 @@ def talk_options(command: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
-def _clock(_context: click.Context, _option: click.Parameter, value: str | None) -> str | float | None:
-    """A clock by name, or MHz as Hz."""
-    if value is None or value in ("captured", "boost", "base"):
-        return value
-    number = value.removesuffix("MHz").strip()
-    try:
-        hertz = float(number) * 1e6
-    except ValueError:
-        hertz = 0.0
-    slowest, fastest = 50e6, 10e9
-    if not slowest <= hertz <= fastest:
-        raise click.BadParameter(f"{value!r} is not captured, boost, base, or a clock in MHz such as 1980")
-    return hertz
+def use_color(stream: Any) -> bool:
+    """Whether ``stream`` gets color: a terminal, without --no-color and NO_COLOR."""
+    return TALK.color and "NO_COLOR" not in os.environ and stream.isatty()
 
 
-def input_options(command: F) -> F:
-    """INPUTs and the options that say how inputs become kernels and ceilings."""
-    options = (
-        click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
-        click.option("--profile", metavar="NAME", help="GPU profile; default: by the capture's own device name."),
-        click.option(
-            "--ceilings",
-            type=click.Choice(["theoretical", "measured", "both"]),
-            help="Which ceilings; default: measured ones where they exist.",
-        ),
-        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose base name matches."),
-        click.option("--exclude", default="", metavar="REGEX", help="Leave out kernels whose base name matches."),
-        click.option("--match-full", is_flag=True, help="--kernel and --exclude match the full name."),
-        click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N longest by total time."),
-        click.option(
-            "--group",
-            type=click.Choice(["kernel", "kernel+grid", "launch"]),
-            default="kernel",
-            show_default=True,
-            help="What one row or point is.",
-        ),
-        click.option(
-            "--model",
-            type=click.Choice(["instruction", "flop"]),
-            default="instruction",
-            show_default=True,
-            help="Warp instructions per transaction, or floating-point operations per byte.",
-        ),
-        click.option(
-            "--precision",
-            "precisions",
-            multiple=True,
-            type=click.Choice([*COUNTED, "all"]),
-            help="Type of operation of the FLOP model, repeatable; default: those that a kernel mainly uses.",
-        ),
-        click.option(
-            "--clock",
-            metavar="CLOCK",
-            callback=_clock,
-            help="SM clock of the ceilings: captured, boost, base, or MHz; default: captured where known.",
-        ),
-        click.option(
-            "--instructions",
-            type=click.Choice(["thread", "issued"]),
-            default="thread",
-            show_default=True,
-            help="Count thread instructions / 32, or issued warp instructions.",
-        ),
-        click.option(
-            "--decimal",
-            "mark",
-            type=click.Choice(["point", "comma"]),
-            help="Decimal mark, for files that leave it open.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+def terminal_width() -> int | None:
+    """Columns of the terminal on stdout; None for a pipe or file, which get lines of any length."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def check_read(answer: Study) -> None:
-    """At the end of a command: raise PartlyRead when some of many inputs were left out."""
-    if answer.unread:
-        raise partly_read(answer.unread, len(answer.unread) + len(answer.sources), "shown")
+# --- stderr -------------------------------------------------------------------------------------
 
 
-def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlError:
-    """The error for inputs that were left out of what is ``done``."""
-    from roofctl.core.errors import PartlyRead
-
-    return PartlyRead(
-        f"{len(unread):,} of {of:,} inputs could not be read; what is {done} is without them", hint=unread[0].hint
-    )
+def say(text: str) -> None:
+    """A message on stderr, silent with -q."""
+    if not TALK.quiet:
+        say_always(text)
 
 
-def request_of(options: dict[str, Any]) -> Request:
-    """The study request that ``input_options`` describe."""
-    from roofctl.roofline.select import Selection
-    from roofctl.study.study import Request
-
-    precisions = tuple(dict.fromkeys(options["precisions"]))
-    if precisions and options["model"] != "flop":
-        raise click.UsageError(f"--precision {precisions[0]} belongs to --model flop")
-    if options["model"] == "flop" and options["instructions"] == "issued":
-        raise click.UsageError("--instructions issued belongs to --model instruction")
-    return Request(
-        inputs=tuple(options["inputs"]),
-        profile=options["profile"],
-        ceilings=options["ceilings"],
-        group=options["group"],
-        instructions=options["instructions"],
-        mark=options["mark"],
-        model=options["model"],
-        precisions=precisions,
-        clock=options["clock"],
-        selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
-    )
+def say_always(text: str) -> None:
+    """A message on stderr, without characters that steer a terminal."""
+    click.echo(visible(text, keep="\n\t"), err=True)
 
 
-def check_time_options(options: dict[str, Any]) -> None:
-    """Refuse what has no meaning for times: they count every type of operation, and have no error bars."""
-    _refuse(options, "belongs to the rooflines of rates, not to times")
+def say_notes(notes: Sequence[Note]) -> None:
+    """Notes, each once: warnings first, details only with -v."""
+    seen: set[str] = set()
+    for note in sorted(notes, key=lambda note: not note.warning):
+        if note.text not in seen and (TALK.verbose or not note.detail):
+            seen.add(note.text)
+            say(f"{'warning' if note.warning else 'note'}: {note.text}")
 
 
-def check_wall_options(options: dict[str, Any]) -> None:
-    """Refuse what has no meaning for memory walls, which are of single accesses."""
-    _refuse(options, "belongs to rooflines, not to memory walls")
+# --- stdout -------------------------------------------------------------------------------------
 
 
-def _refuse(options: dict[str, Any], why: str) -> None:
-    given = {
-        "--precision": options.get("precisions"),
-        "--spread": options.get("spread"),
-        "--instructions issued": options.get("instructions") == "issued",
-    }
-    if wrong := next((name for name, value in given.items() if value), None):
-        raise click.UsageError(f"{wrong} {why}")
+def put(text: str, *, styled: bool = False, newline: bool = True) -> None:
+    """Text on stdout, without characters that steer a terminal; ``styled`` text is printed as it is."""
+    click.echo(text if styled else visible(text, keep="\n\t"), nl=newline, color=styled or None)
 
 
-@contextmanager
-def reading() -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr while files are read inside, if that takes a while and somebody watches.
-
-    Gives what is to be called with the number of inputs read and their number; of a single one the bar shows bytes.
-    """
-    from roofctl.output.progress import Reading
-    from roofctl.readers.streams import watched
-
-    bar = Reading(sys.stderr, color=use_color(sys.stderr), silent=TALK.quiet)
-    try:
-        with watched(bar.bytes):
-            yield bar.inputs
-    finally:
-        bar.clear()
+def show_as(form: str, headings: Sequence[str] = (), rows: Iterable[Sequence[Any]] = (), document: Any = None) -> None:
+    """The result of a command on stdout, by one of ``EXPORTERS``: headings and rows, or for JSON the document."""
+    put(EXPORTERS[form](headings, rows, document).removesuffix("\n"), styled=True)
 
 
-def answer_of(request: Request) -> Study:
-    """The answer to ``request``, with a progress bar where it takes a while."""
-    from dataclasses import replace
+def _table(headings: Sequence[str], rows: Iterable[Sequence[Any]], _document: Any) -> str:
+    from roofctl.output.table import to_table
 
-    from roofctl.study.study import study
+    return to_table(headings, rows, width=terminal_width(), color=use_color(sys.stdout))
 
-    with reading() as watch:
-        return study(replace(request, watch=watch))
+
+def _json(_headings: Sequence[str], _rows: Iterable[Sequence[Any]], document: Any) -> str:
+    from roofctl.output.json import to_json
+
+    return to_json(document)
+
+
+def _csv(headings: Sequence[str], rows: Iterable[Sequence[Any]], _document: Any) -> str:
+    from roofctl.output.csv import to_csv
+
+    return to_csv(headings, rows, terminal=sys.stdout.isatty())
+
+
+def _markdown(headings: Sequence[str], rows: Iterable[Sequence[Any]], _document: Any) -> str:
+    from roofctl.output.markdown import to_markdown
+
+    return to_markdown(headings, rows)
+
+
+Exporter = Callable[[Sequence[str], Iterable[Sequence[Any]], Any], str]
+
+EXPORTERS: Final[dict[str, Exporter]] = {"table": _table, "json": _json, "csv": _csv, "md": _markdown}
+"""Formats by name; they import what they need, since ``--help`` must load no heavy library."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -25,17 +24,20 @@ def demo(output: Path) -> None:
     Example:
       roofctl demo
     """
-    from roofctl.cli.plot import draw
     from roofctl.cli.report import print_table
     from roofctl.core.errors import InputError
     from roofctl.core.resources import demo_capture
+    from roofctl.output.picture import PictureRequest, picture
     from roofctl.study.study import Request, study
 
     if not output.is_dir():
         raise InputError(f"the folder {output} does not exist", hint="create it, or choose another with -o")
-    answer = study(Request(inputs=(demo_capture(),)))
-    print_table(answer)
-    say_notes(answer.notes)
-    options: dict[str, Any] = {"title": "Twelve kernels of known traffic", "levels": ("hbm",)}
-    draw(answer, "multi", options, [output / "roofctl-demo.png", output / "roofctl-demo.svg"])
+    kernels = study(Request(inputs=(demo_capture(),)))
+    print_table(kernels)
+    drawn = picture(kernels, PictureRequest(mode="multi", title="Twelve kernels of known traffic"))
+    say_notes(drawn.notes)
+    targets = [output / "roofctl-demo.png", output / "roofctl-demo.svg"]
+    drawn.save(targets)
+    for target in targets:
+        say(f"Wrote {target}")
     say(f"The capture: {demo_capture()}")

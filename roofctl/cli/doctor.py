@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from roofctl.cli.common import say, talk_options, use_color
+from roofctl.cli.common import put, say, show_as, talk_options, use_color
 
 if TYPE_CHECKING:
     from roofctl.doctor import Check
@@ -35,10 +34,10 @@ def doctor(as_json: bool) -> None:
     machine = look(Host())
     checks = all_checks(machine)
     if as_json:
-        click.echo(json.dumps(document(machine, checks), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+        show_as("json", document=document(machine, checks))
     else:
         for check in checks:
-            click.echo(line(check, color=use_color(sys.stdout)))
+            put(line(check, color=use_color(sys.stdout)), styled=True)
     trouble = problem(checks)
     if trouble:
         raise trouble

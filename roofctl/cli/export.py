@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from roofctl.cli.common import partly_read, reading, say, say_notes, talk_options
+from roofctl.cli.common import say, say_notes, talk_options
+from roofctl.cli.inputs import partly_read, reading
 
 
 @click.command()
@@ -22,7 +23,7 @@ from roofctl.cli.common import partly_read, reading, say, say_notes, talk_option
 )
 @click.option("--force", is_flag=True, help="Replace an earlier export.")
 @click.option(
-    "--decimal", "mark", type=click.Choice(["point", "comma"]), help="Decimal mark, for files that leave it open."
+    "--decimal", "mark", type=click.Choice(["point", "comma"]), help="Decimal separator, for files that leave it open."
 )
 @talk_options
 def export(inputs: tuple[Path, ...], folder: Path, force: bool, mark: Any) -> None:

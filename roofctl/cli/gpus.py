@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import say, talk_options, terminal_width, use_color
+from roofctl.cli.common import put, say, show_as, talk_options
 from roofctl.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,10 +45,7 @@ def list_(form: str) -> None:
     for path, _ in known.broken:
         say(f"Left out {path}: it has problems; see roofctl gpus validate {path}")
     rows = [summary(found) for found in sorted(known.found, key=lambda found: found.profile.name)]
-    if form == "json":
-        _print_json(rows)
-        return
-    _print_table(LIST_COLUMNS, [list_cells(row) for row in rows])
+    show_as(form, LIST_COLUMNS, [list_cells(row) for row in rows], document=rows)
 
 
 @gpus.command("show")
@@ -79,7 +73,7 @@ def show(name: str, form: str, history: bool) -> None:
         return
     data = details(found, find_measured(found))
     if form == "json":
-        _print_json(data)
+        show_as("json", document=data)
     else:
         _print_details(data)
 
@@ -90,23 +84,23 @@ def _print_history(found: Found, form: str) -> None:
 
     rows = history_rows(history(found))
     if form == "json":
-        _print_json(rows)
+        show_as("json", document=rows)
     elif rows:
-        _print_table(*history_table(rows, found.profile))
+        show_as("table", *history_table(rows, found.profile))
     else:
-        click.echo(f"{found.profile.name} has never been measured: roofctl calibrate --profile {found.profile.name}")
+        put(f"{found.profile.name} has never been measured: roofctl calibrate --profile {found.profile.name}")
 
 
 def _print_details(data: dict[str, Any]) -> None:
     from roofctl.gpus.tables import heading, sections
 
-    click.echo("\n".join(heading(data)))
+    put("\n".join(heading(data)))
     for section in sections(data):
-        click.echo(f"\n{section.title}" if section.title else "")
+        put(f"\n{section.title}" if section.title else "")
         if section.columns:
-            _print_table(section.columns, section.rows)
+            show_as("table", section.columns, section.rows)
     for note in data["notes"]:
-        click.echo(f"\nnote: {note}")
+        put(f"\nnote: {note}")
 
 
 def _say_which(found: Found) -> None:
@@ -132,7 +126,7 @@ def validate(files: tuple[Path, ...]) -> None:
     bad = sum([_report(path) for path in paths])
     clashes = [f"{folder}: {clash}" for folder in folders for clash in alias_clashes(profile_files(folder))]
     for clash in clashes:
-        click.echo(f"bad  {clash}")
+        put(f"bad  {clash}")
     if bad or clashes:
         shared = f", {len(clashes)} names belong to several files" if clashes else ""
         raise InputError(
@@ -146,9 +140,9 @@ def _report(path: Path) -> bool:
     from roofctl.gpus.check import file_problems
 
     problems = file_problems(path)
-    click.echo(f"{'bad ' if problems else 'ok  '} {path}")
+    put(f"{'bad ' if problems else 'ok  '} {path}")
     for problem in problems:
-        click.echo(f"     {problem}")
+        put(f"     {problem}")
     return bool(problems)
 
 
@@ -183,14 +177,3 @@ def new(name: str, existing: str | None, force: bool) -> None:
     if is_packaged(name):
         say(f"In this folder {name} now means {path}, no longer the profile that roofctl ships")
     say(f"Wrote {path}. Fill it in, then: roofctl gpus validate {path}")
-
-
-def _print_json(data: Any) -> None:
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
-
-
-def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print columns without boxes; a pipe gets uncut lines."""
-    from roofctl.output.terminal import table
-
-    click.echo(table(columns, rows, width=terminal_width(), color=use_color(sys.stdout)))

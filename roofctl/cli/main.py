@@ -1,4 +1,4 @@
-"""The command line's door: the group, and the only place that turns errors into exit codes."""
+"""The command group, and the only place that turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import click
 
 from roofctl import __version__
 from roofctl.cli.calibrate import calibrate
-from roofctl.cli.common import TALK
+from roofctl.cli.common import TALK, say_always
 from roofctl.cli.demo import demo
 from roofctl.cli.doctor import doctor
 from roofctl.cli.export import export
@@ -29,27 +29,26 @@ from roofctl.cli.quantities import quantities
 from roofctl.cli.report import report
 from roofctl.cli.verify import verify
 from roofctl.core.errors import RoofctlError
-from roofctl.core.kernel_names import visible
 
 _INTERRUPTED = 130
 
 _NEW_OBJECTS = 100_000
-"""Objects between two searches for garbage. Imports make many objects and no garbage, and Python looks every 700."""
+"""Objects between two searches for garbage. Imports make many objects and no garbage; Python's default is 700."""
 
 
-class _Group(click.Group):
-    """A group for which it is no error that the reader of a pipe leaves early (head, less); click would exit with 1."""
+class _PipeGroup(click.Group):
+    """A group that exits with 0 when the reader of a pipe ends early (head, less); click would exit with 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # What is still buffered goes nowhere, or the interpreter complains of it when it ends.
+            # Discard what is still buffered, or the interpreter reports an error when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return None
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_PipeGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="roofctl")
 def cli() -> None:
     """Profile GPU applications and draw rooflines that are true.
@@ -71,7 +70,7 @@ for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantiti
 
 
 def _remedy(error: OSError) -> str:
-    """What to do about a refusal of the system that no room foresaw."""
+    """What to do about an error of the operating system."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "free the disk or write elsewhere"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -87,30 +86,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RoofctlError as error:
         if TALK.debug:
             traceback.print_exc()
-        click.echo(visible(f"error: {error.message}", keep="\n\t"), err=True)
+        say_always(f"error: {error.message}")
         if error.hint:
-            click.echo(visible(f"hint: {error.hint}", keep="\n\t"), err=True)
+            say_always(f"hint: {error.hint}")
         return error.exit_code
     except OSError as error:
-        # What no room could foresee: a full disk, a terminal that went away.
+        # Not tied to one file: a full disk, a terminal that was closed.
         if TALK.debug:
             traceback.print_exc()
-        said = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
-        click.echo(visible(f"error: {said}", keep="\n\t"), err=True)
-        click.echo(f"hint: {_remedy(error)}; --debug shows where it happened", err=True)
+        say_always("error: " + ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        say_always(f"hint: {_remedy(error)}; --debug shows where it happened")
         return 1
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except click.Abort:
-        click.echo("interrupted", err=True)
+        say_always("interrupted")
         return _INTERRUPTED
     return 0
 
 
 @contextmanager
 def _stopped_as_by_ctrl_c() -> Iterator[None]:
-    """SIGTERM and SIGHUP stop a command as Ctrl-C does, so that it clears away what is half done.
+    """SIGTERM and SIGHUP stop a command as Ctrl-C does, so that it removes unfinished files.
 
     Those that are ignored (nohup) stay so.
     """
@@ -127,15 +125,15 @@ def _stopped_as_by_ctrl_c() -> Iterator[None]:
 
 def entry() -> None:
     """Console script."""
-    # A stream that the caller closed is None: nobody listens, and no command needs to ask first.
-    sys.stdout = sys.stdout or _nowhere()
-    sys.stderr = sys.stderr or _nowhere()
+    # A stream that the caller closed is None: output to it is discarded.
+    sys.stdout = sys.stdout or _null_stream()
+    sys.stderr = sys.stderr or _null_stream()
     gc.set_threshold(_NEW_OBJECTS)
     code = main()
-    # Else the interpreter, on its way out, looks through every object of every library for garbage.
+    # Else the interpreter, when it ends, searches every object of every library for garbage.
     gc.freeze()
     sys.exit(code)
 
 
-def _nowhere() -> TextIO:
+def _null_stream() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")

@@ -124,7 +124,7 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
 def _load_report() -> None:
     # First: the run waits for this one, so that both threads load in the same order.
     import roofctl.profilers.results  # noqa: I001
-    import roofctl.output.terminal
+    import roofctl.output.table
     import roofctl.study.study  # noqa: F401
     from roofctl.core.errors import RoofctlError
     from roofctl.gpus.store import all_profiles

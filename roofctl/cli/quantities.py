@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import sys
-
 import click
 
-from roofctl.cli.common import say, talk_options, terminal_width, use_color
+from roofctl.cli.common import put, say, show_as, talk_options
 
 
 @click.command()
@@ -39,7 +36,6 @@ def quantities(chip: str, profiler: str, chosen: tuple[str, ...], form: str, scr
       roofctl quantities --chip v100 --profiler nvprof
       roofctl quantities --script ncu > profile_ncu.sh
     """
-    from roofctl.output.terminal import table
     from roofctl.profilers import ncu, nvprof
     from roofctl.profilers.counters import check_sets
     from roofctl.quantities import catalogue
@@ -48,22 +44,19 @@ def quantities(chip: str, profiler: str, chosen: tuple[str, ...], form: str, scr
     if script:
         from roofctl.profilers.script import script as capture_script
 
-        click.echo(capture_script(script), nl=False)
+        put(capture_script(script).removesuffix("\n"))
         return
     sets = check_sets(chosen) if chosen else ()
     chip = _chip_name(chip)
     rows = listing(catalogue(), chip, profiler, sets)
-    if form == "json":
-        click.echo(json.dumps(rows, indent=2))
-        return
     if form == "counters":
         module = ncu if profiler == "ncu" else nvprof
-        click.echo(",".join(module.counters(chip, sets or ("all",)).counters))
+        put(",".join(module.counters(chip, sets or ("all",)).counters))
         return
-    columns = ["quantity", "sets", "counters", "remark"]
-    lines = [[row["quantity"], ", ".join(row["sets"]), row["formula"], row["remark"]] for row in rows]
-    click.echo(table(columns, lines, width=terminal_width(), color=use_color(sys.stdout)))
-    if sets and profiler == "ncu":
+    headings = ["quantity", "sets", "counters", "remark"]
+    cells = [[row["quantity"], ", ".join(row["sets"]), row["formula"], row["remark"]] for row in rows]
+    show_as(form, headings, cells, document=rows)
+    if form == "table" and sets and profiler == "ncu":
         say(f"passes on {chip}: {passes(chip, ['all'] if 'all' in chosen else sets)}")
 
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import (
-    answer_of,
-    check_read,
-    check_time_options,
-    input_options,
-    request_of,
-    say,
-    say_notes,
-    talk_options,
-    terminal_width,
-    use_color,
-)
+from roofctl.cli.common import put, say, say_notes, show_as, talk_options, terminal_width
+from roofctl.cli.inputs import check_read, check_time_options, input_options, request_of, study_of
+
+if TYPE_CHECKING:
+    from roofctl.study.study import Study
 
 
 @click.command()
@@ -62,89 +53,62 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
 
     if times:
         check_time_options(options)
-    answer = answer_of(request_of(options))
+    study = study_of(request_of(options))
     if times:
-        _print_times(answer, form, names=names)
+        _print_times(study, form, names=names)
         return
-    if form == "json":
-        _json(reports.document(answer))
-    elif form == "csv":
-        _csv(reports.to_csv(answer.analysis))
-    elif form == "md":
-        _text(reports.to_markdown(answer.analysis))
+    analysis = study.analysis
+    if form == "table":
+        print_table(study)
+    elif form == "json":
+        show_as("json", document=reports.document(study))
     else:
-        print_table(answer)
+        views = {"csv": reports.csv_table, "md": reports.markdown_table}
+        show_as(form, *views[form](analysis))
     if advice and form in ("table", "md"):
-        analysis = answer.analysis
-        told = reports.advice_markdown(analysis) if form == "md" else reports.advice_text(analysis, terminal_width())
-        _text(f"\n{told}" if told else "")
+        text = reports.advice_markdown(analysis) if form == "md" else reports.advice_text(analysis, terminal_width())
+        put(f"\n{text}" if text else "", newline=False)
     if names and form in ("table", "md"):
-        _text("\n" + reports.full_names([each.result.kernel.name for each in answer.analysis.explained]))
-    say_notes(answer.notes)
-    if answer.question:
-        say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
-    check_read(answer)
+        put("\n" + reports.full_names([each.result.kernel.name for each in analysis.explained]), newline=False)
+    say_notes(study.notes)
+    if study.question:
+        say(f"note: {study.question.message} Fractions and bounds are not known; {study.question.hint}")
+    check_read(study)
 
 
-def _print_times(answer: Any, form: str, *, names: bool) -> None:
+def _print_times(study: Study, form: str, *, names: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
-    from roofctl.output import report as reports
     from roofctl.output import timetable
-    from roofctl.output.terminal import table
+    from roofctl.output.report import full_names
     from roofctl.roofline.time_based import sums
     from roofctl.study.study import timings_of
 
-    timings, notes = timings_of(answer)
+    timings, notes = timings_of(study)
+    views = {"table": timetable.table, "csv": timetable.csv_table, "md": timetable.markdown_table}
     if form == "json":
-        _json(timetable.document(answer, timings, [note.text for note in notes]))
-    elif form == "csv":
-        _csv(timetable.to_csv(timings))
-    elif form == "md":
-        _text(reports.markdown(*timetable.table(timings)))
+        show_as("json", document=timetable.document(study, timings, [note.text for note in notes]))
     else:
-        click.echo(table(*timetable.table(timings), width=terminal_width(), color=use_color(sys.stdout)))
-        say(describe_ceilings(answer))
+        show_as(form, *views[form](timings))
+    if form == "table":
+        say(describe_ceilings(study))
         say(sums(timings))
     if names and form in ("table", "md"):
-        _text("\n" + reports.full_names([timing.kernel for timing in timings]))
-    say_notes([*answer.general, *notes])
+        put("\n" + full_names([timing.kernel for timing in timings]), newline=False)
+    say_notes([*study.general, *notes])
 
 
-def _json(document: dict[str, Any]) -> None:
-    """JSON on stdout; characters that steer a terminal in JSON's own escapes."""
-    from roofctl.core.kernel_names import json_safe
-
-    click.echo(json_safe(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)))
-
-
-def _csv(text: str) -> None:
-    """CSV on stdout. It has no escapes: a file gets names as they are (click would strip them), a terminal does not."""
-    from roofctl.core.kernel_names import visible
-
-    click.echo(visible(text, keep="\n") if sys.stdout.isatty() else text, nl=False, color=True)
-
-
-def _text(text: str) -> None:
-    """Text for people on stdout, without characters that steer a terminal."""
-    from roofctl.core.kernel_names import visible
-
-    click.echo(visible(text, keep="\n"), nl=False)
-
-
-def print_table(answer: Any) -> None:
-    """The kernel table on stdout, and on stderr which ceilings it judges by."""
+def print_table(study: Study) -> None:
+    """The kernel table on stdout, and on stderr the ceilings it compares with."""
     from roofctl.output import report as reports
-    from roofctl.output.terminal import table
 
-    headings, rows = reports.table(answer.analysis)
-    click.echo(table(headings, rows, width=terminal_width(), color=use_color(sys.stdout)))
-    if answer.rooflines:
-        say(describe_ceilings(answer))
+    show_as("table", *reports.table(study.analysis))
+    if study.rooflines:
+        say(describe_ceilings(study))
 
 
-def describe_ceilings(answer: Any) -> str:
+def describe_ceilings(study: Study) -> str:
     """One line: GPU, basis and clock of the ceilings."""
-    from roofctl.cli.plot import clock_words
+    from roofctl.output.captions import clock_texts
 
-    roofline = answer.rooflines[0]
-    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_words(answer)])
+    roofline = study.rooflines[0]
+    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_texts(study)])

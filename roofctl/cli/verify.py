@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import TALK, say, say_notes, talk_options, terminal_width, use_color
+from roofctl.cli.common import TALK, say, say_notes, show_as, talk_options
 
 if TYPE_CHECKING:
     from roofctl.verify.compare import Verdict
@@ -63,15 +61,12 @@ def verify(sources: tuple[Path, ...], form: str, **options: Any) -> None:
 
 def show(verdict: Verdict, names: list[str], form: str) -> None:
     """The verdict on stdout, notes on stderr."""
-    from roofctl.output.terminal import table
     from roofctl.verify.document import HEADINGS, cells, document, summary
 
-    if form == "json":
-        click.echo(json.dumps(document(verdict, names), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        lines = cells(verdict, zeros=TALK.verbose)
-        click.echo(table(HEADINGS, lines, width=terminal_width(), color=use_color(sys.stdout)))
-        hidden = len(verdict.rows) - len(lines)
+    rows = cells(verdict, zeros=TALK.verbose)
+    show_as(form, HEADINGS, rows, document=document(verdict, names))
+    if form == "table":
+        hidden = len(verdict.rows) - len(rows)
         if hidden:
             say(f"note: {hidden} counts that must be 0 are 0 (-v lists them)")
     for quantity, reason in verdict.not_counted.items():

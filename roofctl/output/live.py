@@ -1,4 +1,4 @@
-"""A table that grows on the terminal while something runs, with a line that says what runs now (rich)."""
+"""A table that grows on the terminal while something runs, with a line on the current step (rich)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rich.text import Text
 
 
 class LiveTable:
-    """Drawn on stderr, gone at the end: the result is printed once more in whole."""
+    """Drawn on stderr and erased at the end, before the result is printed. ``>`` before a heading aligns right."""
 
-    def __init__(self, columns: Sequence[str], *, color: bool) -> None:
+    def __init__(self, headings: Sequence[str], *, color: bool) -> None:
         self._grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for title in columns:
-            right = title.startswith(">")
-            self._grid.add_column(title.removeprefix(">"), justify="right" if right else "left", no_wrap=right)
+        for heading in headings:
+            right = heading.startswith(">")
+            self._grid.add_column(heading.removeprefix(">"), justify="right" if right else "left", no_wrap=right)
         self._spinner = Spinner("dots", text="starting")
         console = Console(file=sys.stderr, no_color=not color, highlight=False)
         self._live = Live(Group(self._grid, self._spinner), console=console, transient=True, refresh_per_second=8)
@@ -32,9 +32,9 @@ class LiveTable:
         self._live.stop()
 
     def status(self, text: str) -> None:
-        """What runs now."""
+        """Show the current step."""
         self._spinner.update(text=Text(text))
 
     def add(self, row: Sequence[str]) -> None:
-        """One more row."""
+        """Add a row."""
         self._grid.add_row(*(Text(cell) for cell in row))

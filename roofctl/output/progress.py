@@ -1,4 +1,4 @@
-"""One line on a terminal that is rewritten while a run goes on (rich). Nothing anywhere else."""
+"""Progress on one line of a terminal, rewritten in place (rich); nothing is printed elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from roofctl.core.kernel_names import visible
 
 _REFRESH_SECONDS: Final = 0.25
 _PATIENCE_SECONDS: Final = 1.0
-_CELLS: Final = 24
+_BAR_CHARACTERS: Final = 24
 
 
 class StatusLine:
@@ -31,7 +31,7 @@ class StatusLine:
         self._at = 0.0
 
     def update(self, text: str) -> None:
-        """Show ``text``, cut to the terminal's width. Silent where there is no terminal."""
+        """Show ``text``, cut to the terminal's width; nothing where there is no terminal."""
         now = time.monotonic()
         if not self._alive or text == self._shown or now - self._at < _REFRESH_SECONDS:
             return
@@ -44,20 +44,20 @@ class StatusLine:
         self._shown, self._at = text, now
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._shown:
             self._console.control(Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2)))
             self._shown = ""
 
 
-def cells(done: int, total: int) -> str:
-    """How far a work is, as a bar of text."""
-    filled = round(min(done / total, 1.0) * _CELLS) if total else _CELLS
-    return "━" * filled + "·" * (_CELLS - filled)
+def bar(done: int, total: int) -> str:
+    """A progress bar of 24 characters."""
+    filled = round(min(done / total, 1.0) * _BAR_CHARACTERS) if total else _BAR_CHARACTERS
+    return "━" * filled + "·" * (_BAR_CHARACTERS - filled)
 
 
-class Reading:
-    """How far reading is, on a line that shows itself when it takes longer than a second.
+class ReadingProgress:
+    """A progress bar of reading files, shown after the first second.
 
     Of several inputs it counts those that are read, of a single one its bytes.
     """
@@ -68,22 +68,22 @@ class Reading:
         self._several = False
 
     def inputs(self, done: int, of: int) -> None:
-        """``done`` of ``of`` inputs are read; with all done the line goes away."""
+        """``done`` of ``of`` inputs are read; after the last the line is erased."""
         self._several = of > 1
         if done >= of:
             self.clear()
         elif self._several:
-            self._show(f"{cells(done, of)} {done:,} of {of:,}")
+            self._show(f"{bar(done, of)} {done:,} of {of:,}")
 
     def bytes(self, path: Path, done: int, total: int) -> None:
         """``done`` of ``total`` bytes of ``path`` are read."""
         if not self._several:
             seconds = time.monotonic() - self._began
             left = f", {seconds * (total / done - 1):.0f} s left" if 0 < done <= total else ""
-            self._show(f"{path.name} {cells(done, total)} {min(done / total, 1.0) if total else 1.0:4.0%}{left}")
+            self._show(f"{path.name} {bar(done, total)} {min(done / total, 1.0) if total else 1.0:4.0%}{left}")
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         self._line.clear()
 
     def _show(self, text: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from roofctl.core.kernel_names import elide, some
 from roofctl.core.units import duration, prefixed, significant
+from roofctl.output.markdown import code_span
 from roofctl.output.rows import COLUMNS, rows
 from roofctl.roofline.analyse import Analysis, Explained
 from roofctl.roofline.flop import FlopResult
@@ -128,15 +127,23 @@ def _ridges(roofline: Roofline, level: str) -> dict[str, Any]:
     return {"ridge_intensities": {peak.work: roofline.ridge(level, peak.work) for peak in roofline.peaks}}
 
 
-def to_csv(analysis: Analysis) -> str:
-    """Rows as CSV by the columns of the model; unknown values are empty cells, advice is joined by `` | ``."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS[analysis.model], lineterminator="\n")
-    writer.writeheader()
-    for row in rows(analysis):
-        advice = row["advice"]
-        writer.writerow({**row, "advice": " | ".join(entry["text"] for entry in advice) if advice else None})
-    return buffer.getvalue()
+def csv_table(analysis: Analysis) -> tuple[Sequence[str], list[list[Any]]]:
+    """Columns of the model and a row per result for CSV; advice is joined by `` | ``."""
+    columns = COLUMNS[analysis.model]
+    made = rows(analysis)
+    for row in made:
+        row["advice"] = " | ".join(entry["text"] for entry in row["advice"] or ()) or None
+    return columns, [[row[name] for name in columns] for row in made]
+
+
+def markdown_table(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
+    """The table for people with names in code spans."""
+    return with_code_spans(*table(analysis))
+
+
+def with_code_spans(headings: list[str], body: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """A table of numbered names with the names, its second column, as Markdown code spans."""
+    return headings, [[number, code_span(name), *rest] for number, name, *rest in body]
 
 
 def table(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
@@ -193,7 +200,7 @@ def advice_markdown(analysis: Analysis) -> str:
     """``advice_lines`` as a Markdown list, kernels in code spans."""
     text = ""
     for prefix, name, words in advice_lines(analysis):
-        text += f"- {prefix} `{name.replace('`', ' ')}`: {words}\n" if name else f"  - {words}\n"
+        text += f"- {prefix} {code_span(name)}: {words}\n" if name else f"  - {words}\n"
     return text
 
 
@@ -231,20 +238,6 @@ def bound_words(bound: KernelBound | None, work: str = ISSUE) -> str:
     if bound is None:
         return _UNKNOWN
     return LEVEL_LABELS[bound.level or ""] if bound.bound == "memory" else WORK_LABELS[work]
-
-
-def to_markdown(analysis: Analysis) -> str:
-    """The table for people as Markdown, names in code spans."""
-    return markdown(*table(analysis))
-
-
-def markdown(headings: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A table of numbered names as Markdown, names in code spans."""
-    titles = [title.removeprefix(">") for title in headings]
-    lines = [titles, ["---:" if title.startswith(">") else "---" for title in headings]]
-    for number, name, *rest in body:
-        lines.append([number, f"`{name.replace('`', ' ')}`".replace("|", "\\|"), *rest])
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def or_unknown(value: Any, show: Any) -> str:

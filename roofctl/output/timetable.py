@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any, Final
 
 from roofctl.core.kernel_names import elide
 from roofctl.core.units import duration
-from roofctl.output.report import head, or_unknown, percent
+from roofctl.output.report import head, or_unknown, percent, with_code_spans
 from roofctl.roofline.model import LEVEL_LABELS, LEVELS
 from roofctl.roofline.time_based import COMPUTE, LAUNCH, MEASURED, Timing, Total, total
 from roofctl.study.study import Study
@@ -77,15 +75,18 @@ def sums(found: Total) -> dict[str, Any]:
     }
 
 
-def to_csv(timings: Sequence[Timing]) -> str:
-    """Rows as CSV by ``COLUMNS``, unknown values as empty cells. Without sums: whoever adds a column would add them."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for row in rows(timings):
-        texts = {name: "; ".join(f"{key}: {why}" for key, why in row[name].items()) for name in ("missing", "caveats")}
-        writer.writerow({**row, **texts})
-    return buffer.getvalue()
+def csv_table(timings: Sequence[Timing]) -> tuple[Sequence[str], list[list[Any]]]:
+    """``COLUMNS`` and a row per kernel for CSV. Without sums: whoever adds a column up would count them twice."""
+    made = rows(timings)
+    for row in made:
+        for name in ("missing", "caveats"):
+            row[name] = "; ".join(f"{key}: {why}" for key, why in row[name].items())
+    return COLUMNS, [[row[name] for name in COLUMNS] for row in made]
+
+
+def markdown_table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]]]:
+    """The table for people with names in code spans."""
+    return with_code_spans(*table(timings))
 
 
 def table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]]]:

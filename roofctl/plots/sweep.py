@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from roofctl.core.errors import InputError
+from roofctl.core.units import BINARY_PREFIXES, DECIMAL_PREFIXES, prefixed
+from roofctl.plots.axes import line_obstacles, name_axes, to_points
+from roofctl.plots.frame import Frame, FrameText, Panel
+from roofctl.plots.labels import add_markers, along_line, write_along
+from roofctl.plots.legend import LegendEntry, draw_legend, handle
+from roofctl.plots.page import settings
+from roofctl.plots.placement import Obstacles
+from roofctl.plots.style import FAINT, KERNEL_COLORS
 
 Points = Sequence[tuple[float, float]]
 
-_COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+_SIZE: Final = (3.2, 3.6)
+"""Inches of a panel whose share of the width is 1."""
+
+_WIDER: Final = 1.5
+_Y_NAME: Final = "Bandwidth (TB/s)"
 _MARKERS: Final = ("o", "s", "^", "D")
-_FAINT: Final = "#666666"
-_SETTINGS: Final[Any] = {
-    "font.size": 8.0,
-    "axes.edgecolor": _FAINT,
-    "axes.linewidth": 0.8,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "roofctl",
-    "pdf.fonttype": 42,
-}
+_TERA: Final = DECIMAL_PREFIXES["T"]
+_MARGIN: Final = 2**0.5
+"""Free space at both ends of an x axis, as a factor."""
 
 
 @dataclass(frozen=True)
@@ -44,91 +49,108 @@ class SweepPicture:
 
 def draw(picture: SweepPicture) -> Figure:
     """The figure; only panels that have data. Raises InputError when none has."""
-    panels = [
-        (series, title)
-        for series, title in (
-            (picture.working_set, "working set"),
-            (picture.block, "threads per block"),
-            (picture.width, "bytes per access"),
-        )
-        if any(series.values())
-    ]
-    if not panels:
+    choices = (
+        (picture.working_set, Panel("working set of all SMs", share=_WIDER)),
+        (picture.block, Panel("threads per block")),
+        (picture.width, Panel("bytes per access")),
+    )
+    chosen = [(series, panel) for series, panel in choices if any(series.values())]
+    if not chosen:
         raise InputError("there is no sweep to draw", hint="measure the hbm level, without --quick: --level hbm --plot")
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        ratios = [1.5 if series is picture.working_set else 1.0 for series, _ in panels]
-        figure = Figure(figsize=(3.4 * sum(ratios), 3.6), layout="constrained")
-        FigureCanvasAgg(figure)
-        figure.suptitle("\n".join(filter(None, [picture.title, picture.subtitle])), fontsize=10)
-        for ax, (series, title) in zip(
-            figure.subplots(1, len(panels), squeeze=False, width_ratios=ratios)[0], panels, strict=True
-        ):
+    panels = [panel for _, panel in chosen]
+    with settings():
+        size = (_SIZE[0] * sum(panel.share for panel in panels), _SIZE[1])
+        frame = Frame.blank(FrameText(picture.title, picture.subtitle), panels, size)
+        for ax, (series, panel) in zip(frame.axes, chosen, strict=True):
             if series is picture.working_set:
-                _working_set(ax, picture)
+                _draw_working_set(ax, picture, panel.x_name)
             else:
-                _setting(ax, series, title)
-        return figure
+                _draw_setting(ax, series, panel.x_name)
+        return frame.finish()
 
 
-def _working_set(ax: Axes, picture: SweepPicture) -> None:
-    _lines(ax, picture.working_set)
+def _draw_working_set(ax: Axes, picture: SweepPicture, x_name: str) -> None:
+    """Bandwidth against working set, with the ceilings of the levels and the sizes of the caches."""
+    sizes = [x for points in picture.working_set.values() for x, _ in points] + list(picture.capacities.values())
+    rates = [rate for points in picture.working_set.values() for _, rate in points] + list(picture.ceilings.values())
+    left, right = min(sizes) / _MARGIN, max(sizes) * _MARGIN
+    bottom, top = min(rates) / 2, max(rates) * 1.4
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
-    rates = [rate for points in picture.working_set.values() for _, rate in points] + list(picture.ceilings.values())
-    ax.set_ylim(min(rates) / 2, max(rates) * 1.4)
-    ax.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5)))
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_locator(LogLocator(base=4))
-    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlim(left, right)
+    ax.set_ylim(bottom, top)
+    _set_ticks(ax.xaxis, [4.0**n for n in range(25) if left <= 4.0**n <= right], _size_text)
+    _set_ticks(
+        ax.yaxis, [n * 10.0**d for d in range(16) for n in (1, 2, 5) if bottom <= n * 10.0**d <= top], _rate_text
+    )
+    name_axes(ax, x_name, _Y_NAME)
+    entries = _draw_series(ax, picture.working_set)
+    for value in picture.ceilings.values():
+        ax.plot([left, right], [value, value], color=FAINT, linewidth=0.7, linestyle=(0, (4, 2)), gid="ceiling")
+    for size in picture.capacities.values():
+        ax.plot([size, size], [bottom, top], color=FAINT, linewidth=0.6, linestyle=":", gid="capacity")
+    obstacles = _obstacles(ax, picture.working_set)
     for label, value in picture.ceilings.items():
-        ax.axhline(value, color=_FAINT, linewidth=0.7, linestyle=(0, (4, 2)))
-        ax.annotate(
-            f"{label} {value / 1e12:.3g} TB/s", (1, value), xycoords=("axes fraction", "data"),
-            xytext=(-3, 2), textcoords="offset points", ha="right", fontsize=7, color=_FAINT,
-        )  # fmt: skip
+        ends = to_points(ax, left, value), to_points(ax, right, value)
+        placed = along_line(*ends, f"{label} {prefixed(value, 'B/s', 3)}", obstacles, backwards=True)
+        write_along(ax, placed, obstacles, color=FAINT, gid="ceiling-label")
     for label, size in picture.capacities.items():
-        ax.axvline(size, color=_FAINT, linewidth=0.6, linestyle=":")
-        ax.annotate(
-            label, (size, 0), xycoords=("data", "axes fraction"),
-            xytext=(2, 3), textcoords="offset points", va="bottom", fontsize=7, color=_FAINT,
-        )  # fmt: skip
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _mebibytes(x)))
-    ax.set_xlabel("working set of all SMs")
-    _dress(ax)
-    ax.legend(fontsize=7, frameon=False, loc="lower left")
+        placed = along_line(to_points(ax, size, bottom), to_points(ax, size, top), label, obstacles)
+        write_along(ax, placed, obstacles, color=FAINT, gid="capacity-label")
+    draw_legend(ax, entries, obstacles, inside=True)
 
 
-def _setting(ax: Axes, series: Mapping[str, Points], title: str) -> None:
-    _lines(ax, series)
+def _draw_setting(ax: Axes, series: Mapping[str, Points], x_name: str) -> None:
+    """Bandwidth against one setting of the kernel, from 0."""
+    values = sorted({x for points in series.values() for x, _ in points})
     ax.set_xscale("log", base=2)
-    ticks = sorted({x for points in series.values() for x, _ in points})
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlim(values[0] / _MARGIN, values[-1] * _MARGIN)
     ax.set_ylim(0, 1.12 * max(y for points in series.values() for _, y in points))
-    ax.set_xlabel(title)
-    _dress(ax)
-    ax.legend(fontsize=7, frameon=False, loc="lower right")
+    _set_ticks(ax.xaxis, values, "{:g}".format)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: _rate_text(rate)))
+    name_axes(ax, x_name, _Y_NAME)
+    entries = _draw_series(ax, series)
+    draw_legend(ax, entries, _obstacles(ax, series), inside=True)
 
 
-def _lines(ax: Axes, series: Mapping[str, Points]) -> None:
-    for index, (label, points) in enumerate(series.items()):
+def _draw_series(ax: Axes, series: Mapping[str, Points]) -> list[LegendEntry]:
+    """A line per series that has data; returns the legend."""
+    entries: list[LegendEntry] = []
+    for index, (name, points) in enumerate(series.items()):
         if points:
             xs, ys = zip(*points, strict=True)
-            color, marker = _COLORS[index % len(_COLORS)], _MARKERS[index % len(_MARKERS)]
-            ax.plot(xs, ys, color=color, marker=marker, markersize=3.5, linewidth=1.2, label=label)
+            look = {
+                "color": KERNEL_COLORS[index % len(KERNEL_COLORS)],
+                "marker": _MARKERS[index % len(_MARKERS)],
+                "markersize": 3.5,
+                "linewidth": 1.2,
+            }
+            ax.plot(xs, ys, **look, gid="series")  # type: ignore[arg-type]
+            entries.append(LegendEntry(handle(**look, linestyle="-"), name))
+    return entries
 
 
-def _dress(ax: Axes) -> None:
-    ax.set_ylabel("TB/s")
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
-    ax.grid(visible=True, which="major", color="#dddddd", linewidth=0.5)
-    ax.spines[["top", "right"]].set_visible(False)
+def _obstacles(ax: Axes, series: Mapping[str, Points]) -> Obstacles:
+    """The lines and the markers of the series."""
+    obstacles = line_obstacles(ax)
+    add_markers([to_points(ax, x, y) for points in series.values() for x, y in points], obstacles)
+    return obstacles
 
 
-def _mebibytes(size: float) -> str:
-    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+def _set_ticks(axis: Axis, values: Sequence[float], text: Callable[[float], str]) -> None:
+    axis.set_major_locator(FixedLocator(values))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+    axis.set_minor_locator(NullLocator())
+
+
+def _rate_text(rate: float) -> str:
+    """A rate in units of the y axis: 0.5, 10."""
+    return f"{rate / _TERA:g}"
+
+
+def _size_text(size: float) -> str:
+    """A power of two in bytes: 4 KiB, 64 MiB."""
+    for prefix, factor in reversed(BINARY_PREFIXES.items()):
         if size >= factor:
-            return f"{size / factor:g} {unit}"
+            return f"{size / factor:g} {prefix}B"
     return f"{size:g} B"

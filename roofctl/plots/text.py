@@ -1,4 +1,4 @@
-"""Words for pictures: measure, shorten and clean text before it reaches a figure.
+"""Text for pictures: its width, shortened and cleaned before it reaches a figure.
 
 Kernel names come from users: they may be 2,800 characters long, hold characters the
 font lacks, and begin with an underscore. Text sizes here are in points.
@@ -20,7 +20,7 @@ ELLIPSIS: Final = "…"
 LINE_HEIGHT: Final = 1.35
 
 _SUBSTITUTE: Final = "□"
-_MEASURE: Final = TextToPath()
+_OUTLINES: Final = TextToPath()
 _SLACK: Final = 1.02  # hinting makes bitmap text a little wider than its outline
 
 
@@ -39,21 +39,21 @@ def plain(text: str) -> str:
 def width(text: str, size: float, weight: str = "normal") -> float:
     """Width of one line of text, in points."""
     properties = FontProperties(family=FONT, size=size, weight=weight)
-    across, _, _ = _MEASURE.get_text_width_height_descent(text, properties, ismath=False)
+    across, _, _ = _OUTLINES.get_text_width_height_descent(text, properties, ismath=False)
     return float(across) * _SLACK
 
 
-def elide(text: str, size: float, room: float, weight: str = "normal") -> str:
-    """``text`` with its middle taken out until it fits into ``room`` points.
+def elide(text: str, size: float, limit: float, weight: str = "normal") -> str:
+    """``text`` with its middle taken out until it fits into ``limit`` points.
 
     Both ends stay: names of one family differ at either.
     """
-    if width(text[:1000], size, weight) <= room and width(text, size, weight) <= room:
+    if width(text[:1000], size, weight) <= limit and width(text, size, weight) <= limit:
         return text
     fits, fails = 0, min(len(text), 1000)
     while fails - fits > 1:
         kept = (fits + fails) // 2
-        if width(_without_middle(text, kept), size, weight) <= room:
+        if width(_without_middle(text, kept), size, weight) <= limit:
             fits = kept
         else:
             fails = kept
@@ -65,10 +65,10 @@ def _without_middle(text: str, kept: int) -> str:
     return text[: kept - tail] + ELLIPSIS + (text[-tail:] if tail else "")
 
 
-def wrap(text: str, size: float, room: float) -> list[str]:
-    """``text`` in lines of about ``room`` points."""
+def wrap(text: str, size: float, limit: float) -> list[str]:
+    """``text`` in lines of about ``limit`` points."""
     average = width(text, size) / max(1, len(text))
-    return textwrap.wrap(text, max(20, int(room / average * 0.95))) if average else []
+    return textwrap.wrap(text, max(20, int(limit / average * 0.95))) if average else []
 
 
 def listing(numbers: list[int]) -> str:
@@ -80,7 +80,15 @@ def listing(numbers: list[int]) -> str:
         else:
             runs.append([number])
     shortest_range = 3
-    words: list[str] = []
+    parts: list[str] = []
     for run in runs:
-        words += [f"{run[0]}–{run[-1]}"] if len(run) >= shortest_range else [str(n) for n in run]
-    return ", ".join(words)
+        parts += [f"{run[0]}–{run[-1]}"] if len(run) >= shortest_range else [str(n) for n in run]
+    return ", ".join(parts)
+
+
+def percent(fraction: float) -> str:
+    """82 %, 4.1 %, <0.1 %."""
+    integer_from, least = 0.0995, 0.0005
+    if 0 < fraction < least:
+        return "<0.1 %"
+    return f"{fraction * 100:.0f} %" if fraction >= integer_from else f"{fraction * 100:.1f} %"

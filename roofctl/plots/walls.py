@@ -6,61 +6,104 @@ transaction is a 32-byte sector in one and a 128-byte wavefront in the other.
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from roofctl.core.errors import InputError
 from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES
 from roofctl.plots import text
-from roofctl.plots.axes import dress, empty_crowd, to_data, to_points
-from roofctl.plots.crowd import MARKER, TEXT, Crowd, Tag, box, chain, place
-from roofctl.plots.legend import Row, Table, draw_table, lay_out_rows
-from roofctl.plots.points import NUMBER_SIZE, percent
-from roofctl.plots.sheet import DPI, INCH, NOTE_SIZE, settings, write, write_notes, write_title
-from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, PlotOptions
+from roofctl.plots.axes import dress, line_obstacles, log_axes, to_points
+from roofctl.plots.axis_units import rate_text
+from roofctl.plots.ceilings import Stroke, strokes
+from roofctl.plots.data import PlotData, compose
+from roofctl.plots.frame import Frame, FrameText, Panel
+from roofctl.plots.kernel_table import lay_out_table
+from roofctl.plots.labels import add_markers, along_line, number_points, position_of, write_along
+from roofctl.plots.legend import LegendEntry, draw_legend, filled
+from roofctl.plots.page import settings
+from roofctl.plots.placement import Obstacles
+from roofctl.plots.points import draw_marker, hollow_entries, remarks
+from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, MOST_COLORS, PlotOptions, level_look
 from roofctl.roofline.model import GLOBAL_WALLS, SHARED_WALLS, Bandwidth, KernelPoints, Point, Roofline, Wall
 
-_GIGA: Final = 1e9
-_LEFT, _RIGHT, _TOP, _BOTTOM, _GAP = 46.0, 12.0, 86.0, 40.0, 54.0
-_LABEL_SIZE: Final = 7.0
-_X_LIMITS: Final = (1 / 90, 2.6)
-_MARKERS: Final[Mapping[str, str]] = {"load": "v", "store": "^"}
-_COLORS: Final[Mapping[str, str]] = {"load": KERNEL_COLORS[0], "store": KERNEL_COLORS[1]}
-_COLORED: Final = 8
-"""More kernels than this are told apart by number alone; colour then tells loads from stores."""
+_ABOVE: Final = 46.0
+"""Points above the axes for the panel's title and the names of the walls."""
 
+_Y_NAME: Final = "Memory instructions (warp GIPS)"
+_X_LIMITS: Final = (1 / 90, 2.6)
+_WALL_SIZE: Final = 7.0
+_MARKER_SIZE: Final = 7.0
 _NAME_CHARACTERS: Final = 11
 _REASONS: Final = 4
+_MARKERS: Final[Mapping[str, str]] = {"load": "v", "store": "^"}
+_COLORS: Final[Mapping[str, str]] = {"load": KERNEL_COLORS[0], "store": KERNEL_COLORS[1]}
 
 
 @dataclass(frozen=True)
 class _Space:
-    """What one panel is about."""
+    """An address space: the text of its panel, the level of its ceiling, the bytes of a transaction, its walls."""
 
     name: str
-    title: str
-    x_label: str
-    bytes_each: int
+    panel: Panel
+    level: str
+    ceiling: str
+    transaction_bytes: int
     walls: tuple[Wall, ...]
 
     def bandwidth(self, roofline: Roofline) -> Bandwidth | None:
-        return roofline.shared if self.name == "shared" else roofline.bandwidth("l1")
+        return roofline.shared if self.level == "shared" else roofline.bandwidth(self.level)
+
+    def attainable(self, roofline: Roofline, bandwidth: Bandwidth, intensity: float) -> float:
+        """Memory instructions per second below the roof."""
+        return min(roofline.peak.per_second, bandwidth.bytes_per_second / self.transaction_bytes * intensity)
 
 
 _SPACES: Final = {
-    "global": _Space("global", "Global memory at L1", "Global requests per 32-byte sector", SECTOR_BYTES, GLOBAL_WALLS),
+    "global": _Space(
+        name="global",
+        panel=Panel("Global requests per 32-byte sector", "Global memory at L1"),
+        level="l1",
+        ceiling="L1",
+        transaction_bytes=SECTOR_BYTES,
+        walls=GLOBAL_WALLS,
+    ),
     "shared": _Space(
-        "shared", "Shared memory", "Shared instructions per 128-byte wavefront", WAVEFRONT_BYTES, SHARED_WALLS
+        name="shared",
+        panel=Panel("Shared instructions per 128-byte wavefront", "Shared memory"),
+        level="shared",
+        ceiling="Shared",
+        transaction_bytes=WAVEFRONT_BYTES,
+        walls=SHARED_WALLS,
     ),
 }
+
+
+@dataclass(frozen=True)
+class _WallData:
+    """The data of the picture; ``drawn`` are indices of the kernels that have a point."""
+
+    plot: PlotData
+    spaces: tuple[_Space, ...]
+    drawn: tuple[int, ...]
+
+    @property
+    def by_access(self) -> bool:
+        """Whether colour distinguishes loads from stores: there are too many kernels for a colour each."""
+        return len(self.drawn) > MOST_COLORS
+
+    def points(self, space: _Space) -> list[tuple[int, Point]]:
+        """The points of a space, each with the index of its kernel."""
+        return [(i, point) for i in self.drawn for point in self.plot.kernels[i].points if point.work == space.name]
+
+    def color(self, index: int, access: str) -> str:
+        own = self.plot.options.kernel_style(self.plot.kernels[index]).color
+        by_kernel = KERNEL_COLORS[self.drawn.index(index) % len(KERNEL_COLORS)]
+        return own or (_COLORS[access] if self.by_access else by_kernel)
 
 
 def walls(
@@ -70,244 +113,152 @@ def walls(
 
     Raises InputError when no kernel has a point.
     """
-    drawn = [(index, k) for index, k in enumerate(kernels) if k.points]
+    drawn = tuple(index for index, kernel in enumerate(kernels) if kernel.points)
     if not drawn:
         reasons = list(dict.fromkeys(f"{access}: {why}" for k in kernels for access, why in k.missing.items()))
         raise InputError(
             f"no kernel has a {' or '.join(spaces)} memory access to draw ({'; '.join(reasons[:_REASONS])})",
             hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
         )
-    panels = [_SPACES[name] for name in spaces]
+    data = _WallData(compose(rooflines, kernels, options), tuple(_SPACES[name] for name in spaces), drawn)
     with settings():
-        height = options.size[1] * INCH
-        table = _table(drawn, options, height - 150)
-        side = table.width + 14
-        across = max(options.size[0] * INCH * 0.62, 300.0) if len(panels) == 1 else 300.0
-        wide = _LEFT + len(panels) * across + (len(panels) - 1) * _GAP + side + _RIGHT
-        notes = [line for note in _notes(kernels, panels, rooflines) for line in text.wrap(note, NOTE_SIZE, wide - 40)]
-        high = height + len(notes) * NOTE_SIZE * text.LINE_HEIGHT
-        figure = Figure(figsize=(wide / INCH, high / INCH), dpi=DPI, facecolor="white")
-        FigureCanvasAgg(figure)
-        base = high - height + _BOTTOM
-        limits = _heights(rooflines, drawn)
-        for index, space in enumerate(panels):
-            left = _LEFT + index * (across + _GAP)
-            ax = figure.add_axes((left / wide, base / high, across / wide, (height - _TOP - _BOTTOM) / high))
-            _panel(ax, space, rooflines, drawn, limits, options)
-            write(figure, left, high - 48, space.title, across, size=8.5, gid="panel")
-        write_title(figure, _LEFT, wide - 2 * _LEFT, options.title or "Memory walls", options.subtitle)
-        top = high - 46
-        _key(figure, wide - side - _RIGHT + 14, top, colored=len(drawn) > _COLORED)
-        draw_table(figure, table, wide - side - _RIGHT + 14, top - 34)
-        write_notes(figure, _LEFT * 0.3, high - height + 4, notes, wide)
-    return figure
+        table = lay_out_table(data.plot, [""] * len(kernels), drawn)
+        labels = FrameText(options.title or "Memory walls", options.subtitle, _footnotes(data))
+        panels = [space.panel for space in data.spaces]
+        frame = Frame.blank(labels, panels, options.size, table=table, above=_ABOVE)
+        limits = _rate_limits(data)
+        for ax, space in zip(frame.axes, data.spaces, strict=True):
+            obstacles = _draw_panel(ax, space, data, limits)
+            if ax is frame.axes[-1]:
+                frame.outside = draw_legend(ax, _entries(data), obstacles)
+            numbers = [(position_of(ax, point, data.plot), index + 1) for index, point in data.points(space)]
+            number_points(ax, numbers, obstacles)
+        return frame.finish()
 
 
-def _heights(rooflines: Sequence[Roofline], drawn: Sequence[tuple[int, KernelPoints]]) -> tuple[float, float]:
-    rates = [p.per_second / _GIGA for _, kernel in drawn for p in kernel.points]
-    peak = max(r.peak.per_second for r in rooflines) / _GIGA
+def _rate_limits(data: _WallData) -> tuple[float, float]:
+    """Limits of the y axis, the same in every panel."""
+    unit = data.plot.rate_unit
+    rates = [point.per_second / unit for index in data.drawn for point in data.plot.kernels[index].points]
+    peak = max(roofline.peak.per_second for roofline in data.plot.rooflines) / unit
     return min([peak / 1000, *(rate / 4 for rate in rates)]), max([peak * 2, *(rate * 2 for rate in rates)])
 
 
-def _panel(
-    ax: Axes,
-    space: _Space,
-    rooflines: Sequence[Roofline],
-    drawn: Sequence[tuple[int, KernelPoints]],
-    limits: tuple[float, float],
-    options: PlotOptions,
-) -> None:
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlim(*_X_LIMITS)
-    ax.set_ylim(*limits)
-    dress(ax, space.x_label, "Memory instructions (warp GIPS)")
-    roofs = [(r, b) for r in rooflines if (b := space.bandwidth(r)) is not None]
-    for roofline, bandwidth in roofs:
-        _draw_roof(ax, roofline, bandwidth, space, solid=len(rooflines) == 1 or roofline.basis == "measured")
+def _draw_panel(ax: Axes, space: _Space, data: _WallData, limits: tuple[float, float]) -> Obstacles:
+    """Roofs, walls and points of one space; the result holds them as obstacles."""
+    plot = data.plot
+    log_axes(ax, _X_LIMITS, limits)
+    dress(ax, space.panel.x_name, _Y_NAME)
+    roofs = [(roofline, b) for roofline in plot.rooflines if (b := space.bandwidth(roofline)) is not None]
+    for roofline, stroke in strokes(plot):
+        if bandwidth := space.bandwidth(roofline):
+            _draw_roof(ax, space, roofline, bandwidth, stroke, plot)
     for wall in space.walls:
-        tops = [_roof(r, b, space, wall.intensity) for r, b in roofs]
-        ax.plot(
-            [wall.intensity] * 2,
-            [limits[0], max(tops, default=limits[1])],
-            color=INK if wall.main else FAINT,
-            linewidth=1.1 if wall.main else 0.6,
-            linestyle="-" if wall.main else (0, (2, 2)),
-            gid=f"wall-{space.name}",
-            zorder=2,
-        )
-    crowd = empty_crowd(ax)
-    points = [(index, p) for index, kernel in drawn for p in kernel.points if p.work == space.name]
-    for _, point in points:
-        crowd.add(box(*to_points(ax, point.intensity, point.per_second / _GIGA), 8.0, 8.0), MARKER)
-    _label_walls(ax, space)
-    _label_roofs(ax, space, roofs, crowd)
-    numbered = len(drawn) > _COLORED
-    styles = {index: options.kernel_style(kernel) for index, kernel in drawn}
-    colors = {index: KERNEL_COLORS[i % len(KERNEL_COLORS)] for i, (index, _) in enumerate(drawn)}
+        tops = [space.attainable(roofline, bandwidth, wall.intensity) / plot.rate_unit for roofline, bandwidth in roofs]
+        _draw_wall(ax, space, wall, max(tops, default=limits[1]))
+    obstacles = line_obstacles(ax)
+    points = data.points(space)
+    add_markers([position_of(ax, point, plot) for _, point in points], obstacles)
+    _label_roofs(ax, space, roofs, plot, obstacles)
     for index, point in points:
-        kind = point.level.rpartition(" ")[2]
-        chosen = styles[index]
-        _mark(
-            ax, point, chosen.color or (_COLORS[kind] if numbered else colors[index]), chosen.marker or _MARKERS[kind]
+        access = point.level.rpartition(" ")[2]
+        marker = plot.options.kernel_style(plot.kernels[index]).marker or _MARKERS[access]
+        look = replace(
+            level_look(space.level, plot.options), color=data.color(index, access), marker=marker, size=_MARKER_SIZE
         )
-    _number(ax, points, crowd)
+        at, gid = (point.intensity, point.per_second / plot.rate_unit), f"point-{point.level.replace(' ', '-')}"
+        draw_marker(ax, at, look, INK, hollow=bool(point.caveat), gid=gid)
+    return obstacles
 
 
-def _roof(roofline: Roofline, bandwidth: Bandwidth, space: _Space, x: float) -> float:
-    return min(roofline.peak.per_second, bandwidth.bytes_per_second / space.bytes_each * x) / _GIGA
-
-
-def _draw_roof(ax: Axes, roofline: Roofline, bandwidth: Bandwidth, space: _Space, *, solid: bool) -> None:
-    ridge = roofline.peak.per_second / (bandwidth.bytes_per_second / space.bytes_each)
+def _draw_roof(
+    ax: Axes, space: _Space, roofline: Roofline, bandwidth: Bandwidth, stroke: Stroke, plot: PlotData
+) -> None:
+    ridge = roofline.peak.per_second / (bandwidth.bytes_per_second / space.transaction_bytes)
     xs = sorted({_X_LIMITS[0], min(ridge, _X_LIMITS[1]), _X_LIMITS[1]})
     ax.plot(
         xs,
-        [_roof(roofline, bandwidth, space, x) for x in xs],
-        color="#0072B2" if space.name == "global" else "#CC79A7",
-        linewidth=1.3 if solid else 1.0,
-        linestyle="-" if solid else (0, (4, 2)),
-        alpha=1.0 if solid else 0.6,
+        [space.attainable(roofline, bandwidth, x) / plot.rate_unit for x in xs],
+        color=level_look(space.level, plot.options).color,
+        linewidth=stroke.width,
+        linestyle=stroke.dashes or "-",
+        alpha=stroke.alpha,
         gid=f"roof-{space.name}-{roofline.basis}",
         zorder=2.1,
     )
 
 
-def _label_walls(ax: Axes, space: _Space) -> None:
-    """Name and value of each wall above the axes: inside, the kernels want the room."""
-    for wall in space.walls:
-        name = "\n".join(textwrap.wrap(wall.name, _NAME_CHARACTERS))
-        ax.annotate(
-            f"{name}\n{_fraction(wall.intensity)}",
-            (wall.intensity, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=_LABEL_SIZE,
-            color=INK if wall.main else FAINT,
-            gid="wall-label",
-        )
+def _draw_wall(ax: Axes, space: _Space, wall: Wall, top: float) -> None:
+    """A wall up to the roof, its name and value above the axes: inside, numbers of kernels need the space."""
+    ax.plot(
+        [wall.intensity] * 2,
+        [ax.get_ylim()[0], top],
+        color=INK if wall.main else FAINT,
+        linewidth=1.1 if wall.main else 0.6,
+        linestyle="-" if wall.main else (0, (2, 2)),
+        gid=f"wall-{space.name}",
+        zorder=2,
+    )
+    name = "\n".join(textwrap.wrap(wall.name, _NAME_CHARACTERS))
+    ax.annotate(
+        f"{name}\n{_fraction_text(wall.intensity)}",
+        (wall.intensity, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=_WALL_SIZE,
+        color=INK if wall.main else FAINT,
+        gid="wall-label",
+    )
 
 
-def _fraction(value: float) -> str:
+def _fraction_text(value: float) -> str:
     """1, 1/4, 1/32."""
     return "1" if value == 1 else f"1/{round(1 / value)}"
 
 
-def _label_roofs(ax: Axes, space: _Space, roofs: Sequence[tuple[Roofline, Bandwidth]], crowd: Crowd) -> None:
+def _label_roofs(
+    ax: Axes, space: _Space, roofs: Sequence[tuple[Roofline, Bandwidth]], plot: PlotData, obstacles: Obstacles
+) -> None:
+    """The bandwidth along the upper roof."""
     if not roofs:
         return
-    rates = [b.bytes_per_second / space.bytes_each / _GIGA for _, b in roofs]
-    name = "Shared" if space.name == "shared" else "L1"
-    label = f"{name} {' of '.join(f'{rate:.1f}' for rate in rates)} GTXN/s"
+    rates = [bandwidth.bytes_per_second / space.transaction_bytes / plot.rate_unit for _, bandwidth in roofs]
+    label = f"{space.ceiling} {' of '.join(map(rate_text, rates))} GTXN/s"
     roofline, bandwidth = max(roofs, key=lambda roof: roof[1].bytes_per_second)
-    x = _X_LIMITS[0] * 1.15
-    start = to_points(ax, x, _roof(roofline, bandwidth, space, x))
-    length = text.width(label, _LABEL_SIZE)
-    crowd.add(chain(start, (start[0] + length, start[1] + length), _LABEL_SIZE), TEXT)
-    ax.annotate(
-        label,
-        (x, _roof(roofline, bandwidth, space, x)),
-        xytext=(0, 5),
-        textcoords="offset points",
-        rotation=_slope(ax),
-        rotation_mode="anchor",
-        fontsize=_LABEL_SIZE,
-        color="#0072B2" if space.name == "global" else "#CC79A7",
-        gid="roof-label",
-        zorder=3,
+    ridge = roofline.peak.per_second / (bandwidth.bytes_per_second / space.transaction_bytes)
+    start, end = (
+        to_points(ax, x, space.attainable(roofline, bandwidth, x) / plot.rate_unit)
+        for x in (_X_LIMITS[0], min(ridge, _X_LIMITS[1]))
     )
+    color = level_look(space.level, plot.options).color
+    write_along(ax, along_line(start, end, label, obstacles), obstacles, color=color, gid="roof-label")
 
 
-def _slope(ax: Axes) -> float:
-    """Angle on paper of a line of slope 1 on the logarithmic axes."""
-    (x0, y0), (x1, y1) = to_points(ax, 0.01, 1.0), to_points(ax, 0.1, 10.0)
-    return math.degrees(math.atan2(y1 - y0, x1 - x0))
-
-
-def _mark(ax: Axes, point: Point, color: str, marker: str) -> None:
-    ax.plot(
-        [point.intensity],
-        [point.per_second / _GIGA],
-        marker=marker,
-        markersize=7.0,
-        markerfacecolor="white" if point.caveat else color,
-        markeredgecolor=color if point.caveat else INK,
-        markeredgewidth=1.3 if point.caveat else 0.6,
-        linestyle="None",
-        gid=f"point-{point.level.replace(' ', '-')}",
-        zorder=5,
-    )
-
-
-def _number(ax: Axes, points: Sequence[tuple[int, Point]], crowd: Crowd) -> None:
-    """Each point's kernel number beside it; points on one spot share a label."""
-    near = 5.0
-    groups: list[tuple[tuple[float, float], list[int]]] = []
-    for index, point in points:
-        spot = to_points(ax, point.intensity, point.per_second / _GIGA)
-        home = next((g for g in groups if abs(g[0][0] - spot[0]) + abs(g[0][1] - spot[1]) < near), None)
-        if home:
-            home[1].append(index + 1)
-        else:
-            groups.append((spot, [index + 1]))
-    labels = [text.listing(numbers) for _, numbers in groups]
-    tags = [
-        Tag(spot, text.width(label, NUMBER_SIZE) + 2.5, NUMBER_SIZE * 1.3, clear=4.0)
-        for (spot, _), label in zip(groups, labels, strict=True)
+def _entries(data: _WallData) -> list[LegendEntry]:
+    """The legend: markers of loads and stores, kinds of ceilings, hollow points."""
+    accesses = [
+        LegendEntry(filled(marker, _COLORS[access] if data.by_access else FAINT), fixed=f"{access}s")
+        for access, marker in _MARKERS.items()
     ]
-    for label, tag, found in zip(labels, tags, place(tags, crowd), strict=True):
-        x, y = to_data(ax, found.center)
-        ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
-        ax.text(x, y, label, ha="center", va="center", fontsize=NUMBER_SIZE, color=INK, gid="number", bbox=ground)
-        if found.leader:
-            (x0, y0), (x1, y1) = to_data(ax, tag.at), to_data(ax, found.leader)
-            ax.plot([x0, x1], [y0, y1], color=FAINT, linewidth=0.4, gid="leader", zorder=3.5)
+    points = [point for space in data.spaces for _, point in data.points(space)]
+    return [*accesses, *remarks(data.plot), *hollow_entries(points)]
 
 
-def _table(drawn: Sequence[tuple[int, KernelPoints]], options: PlotOptions, height: float) -> Table:
-    room = 130.0
-    rows = [
-        Row(
-            str(index + 1),
-            text.elide(text.plain(options.kernel_style(k).label or k.short_name), 7.5, room),
-            f" ({text.elide(text.plain(k.note), 7.5, room)})" if k.note else "",
-            "" if k.time_share is None else percent(k.time_share),
-        )
-        for index, k in drawn
-    ]
-    return lay_out_rows(rows, height, options.legend_rows)
-
-
-def _key(figure: Figure, left: float, top: float, *, colored: bool) -> None:
-    """What the two markers are, above the table."""
-    wide, high = figure.get_size_inches() * INCH
-    for index, (word, marker) in enumerate(_MARKERS.items()):
-        y = (top - 6 - index * 12) / high
-        figure.text(left / wide + 10 / wide, y, f"{word}s", fontsize=8, va="center", color=INK, gid="key")
-        color = _COLORS[word] if colored else FAINT
-        figure.add_artist(_symbol(figure, left / wide, y, marker, color))
-
-
-def _symbol(figure: Figure, x: float, y: float, marker: str, color: str) -> Line2D:
-    return Line2D([x], [y], marker=marker, markersize=6, color=color, linestyle="None", transform=figure.transFigure)
-
-
-def _notes(kernels: Sequence[KernelPoints], panels: Sequence[_Space], rooflines: Sequence[Roofline]) -> list[str]:
+def _footnotes(data: _WallData) -> list[str]:
+    """One line per ceiling that is missing, then one per space and reason for the kernels without a point."""
+    plot = data.plot
     lines = [
-        f"no {r.basis} {'shared-memory' if space.name == 'shared' else 'L1'} ceiling: "
-        f"{r.absent.get('l1' if space.name == 'global' else 'shared', 'not known for this GPU')}"
-        for space in panels
-        for r in rooflines
-        if space.bandwidth(r) is None
+        f"no {roofline.basis} {space.ceiling} ceiling: {roofline.absent.get(space.level, 'not known for this GPU')}"
+        for space in data.spaces
+        for roofline in plot.rooflines
+        if space.bandwidth(roofline) is None
     ]
-    if any(point.caveat for kernel in kernels for point in kernel.points):
-        lines.append("hollow: the counts are not exact (see the notes of the report)")
     groups: dict[tuple[str, str], list[int]] = {}
-    for number, kernel in enumerate(kernels, 1):
-        for space in panels:
+    for number, kernel in enumerate(plot.kernels, 1):
+        for space in data.spaces:
             reasons = {why for access, why in kernel.missing.items() if access.startswith(space.name)}
             if reasons and not any(point.work == space.name for point in kernel.points):
                 groups.setdefault((space.name, "; ".join(sorted(reasons))), []).append(number)

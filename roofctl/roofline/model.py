@@ -141,7 +141,7 @@ class Roofline:
 
     ``absent`` says, per level or type of work, why a ceiling is not known; a missing ceiling is never 0.
     ``peak`` is the highest of the peaks, ``others`` are the rest. ``shared`` is the bandwidth of shared memory,
-    which is part of L1 and no level of its own.
+    which is part of L1 and no level of its own. ``memory_label`` is the printed name of the level ``hbm``.
     """
 
     gpu: str
@@ -151,6 +151,11 @@ class Roofline:
     model: Model = "instruction"
     others: tuple[Peak, ...] = ()
     shared: Bandwidth | None = None
+    memory_label: str = "HBM"
+
+    def label(self, level: str) -> str:
+        """The printed name of a level: L1, L2, and HBM or DRAM by the board's memory."""
+        return self.memory_label if level == "hbm" else LEVEL_LABELS.get(level, level)
 
     @property
     def basis(self) -> Basis:

@@ -47,6 +47,7 @@ class Request:
 
     No input means the newest capture. ``ceilings`` None means measured ones where they exist, else theoretical.
     ``clock`` None means the clock of the capture where it holds one, else the boost clock.
+    Without ``advice`` rows have no verdict and no advice.
     """
 
     inputs: tuple[Path, ...]

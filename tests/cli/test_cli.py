@@ -406,12 +406,12 @@ def test_every_command_has_help_with_an_example(
     ],
 )
 def test_a_label_and_a_name_may_hold_the_mark_between_them(entry: str, kernel: str, label: str) -> None:
-    from roofctl.cli.plot import _restyle
     from roofctl.plots.style import PlotOptions
+    from roofctl.plots.style_file import restyle
     from roofctl.roofline.model import KernelPoints
 
     kernels = [KernelPoints("triad(int)", "triad", ()), KernelPoints("bool operator==(int)", "operator==", ())]
-    styled = _restyle(PlotOptions(), "label", entry, kernels)
+    styled = restyle(PlotOptions(), "label", entry, kernels)
     assert {k.short_name: styled.kernel_style(k).label for k in kernels if styled.kernel_style(k).label} == {
         kernel: label
     }

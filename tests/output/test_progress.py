@@ -6,7 +6,7 @@ import io
 import re
 from pathlib import Path
 
-from roofctl.output.progress import Reading, StatusLine
+from roofctl.output.progress import ReadingProgress, StatusLine
 
 
 class Screen(io.StringIO):
@@ -46,7 +46,7 @@ def test_a_bar_shows_itself_when_it_takes_long(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("roofctl.output.progress.time.monotonic", lambda: now[0])
     screen = Screen()
-    bar = Reading(screen, color=False)
+    bar = ReadingProgress(screen, color=False)
     bar.inputs(1, 1000)
     assert screen.getvalue() == ""
     now[0] += 2
@@ -64,7 +64,7 @@ def test_of_a_single_input_the_bar_shows_bytes(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("roofctl.output.progress.time.monotonic", lambda: now[0])
     screen = Screen()
-    bar = Reading(screen, color=False)
+    bar = ReadingProgress(screen, color=False)
     now[0] += 2
     bar.bytes(Path("runs/a.csv"), 250, 1000)
     assert "reading a.csv ━━━━━━··················  25%, 6 s left" in screen.getvalue()
@@ -76,7 +76,7 @@ def test_of_a_single_input_the_bar_shows_bytes(monkeypatch):
 def test_a_bar_is_nothing_where_there_is_no_terminal(monkeypatch):
     monkeypatch.setattr("roofctl.output.progress._PATIENCE_SECONDS", -1)
     stream = io.StringIO()
-    bar = Reading(stream)
+    bar = ReadingProgress(stream)
     bar.inputs(1, 2)
     bar.bytes(Path("a.csv"), 1, 2)
     bar.inputs(2, 2)

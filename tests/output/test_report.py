@@ -10,7 +10,18 @@ from typing import Any
 
 import pytest
 
-from roofctl.output.report import HEADINGS, bound_words, ceilings, document, full_names, table, to_csv, to_markdown
+from roofctl.output.csv import to_csv
+from roofctl.output.markdown import to_markdown
+from roofctl.output.report import (
+    HEADINGS,
+    bound_words,
+    ceilings,
+    csv_table,
+    document,
+    full_names,
+    markdown_table,
+    table,
+)
 from roofctl.output.rows import COLUMNS
 from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.model import Bound, KernelBound
@@ -147,7 +158,7 @@ def test_whole_counts_are_whole_in_json(tmp_path: Path) -> None:
 
 def test_csv_says_what_json_says(tmp_path: Path) -> None:
     analysis = answer(tmp_path).analysis
-    read = list(csv.DictReader(io.StringIO(to_csv(analysis))))
+    read = list(csv.DictReader(io.StringIO(to_csv(*csv_table(analysis)))))
     assert [list(row) for row in read] == [STABLE, STABLE]
     for made, row in zip(read, rows_of(analysis), strict=True):
         advice = " | ".join(entry["text"] for entry in row["advice"] or ())
@@ -157,12 +168,12 @@ def test_csv_says_what_json_says(tmp_path: Path) -> None:
 
 def test_csv_quotes_names_with_commas_and_quotes(tmp_path: Path) -> None:
     name = 'void f<"x, y">(int, char)'
-    (row,) = csv.DictReader(io.StringIO(to_csv(answer(tmp_path, L(name)).analysis)))
+    (row,) = csv.DictReader(io.StringIO(to_csv(*csv_table(answer(tmp_path, L(name)).analysis))))
     assert row["kernel"] == name
 
 
 def test_markdown_is_a_table_whatever_the_names_hold(tmp_path: Path) -> None:
-    text = to_markdown(answer(tmp_path, L("void f<1|2>(a)"), L("void f<3|`4`>(a)", id="1")).analysis)
+    text = to_markdown(*markdown_table(answer(tmp_path, L("void f<1|2>(a)"), L("void f<3|`4`>(a)", id="1")).analysis))
     lines = text.splitlines()
     assert len(lines) == 4
     assert {line.replace("\\|", "").count("|") for line in lines} == {len(HEADINGS["instruction"]) + 1}

@@ -39,22 +39,22 @@ def kernel(name="triad", instructions=16_252_928.0, seconds=181.6e-6, transactio
 def spread(count, seed=1, levels=("l1", "l2", "hbm"), twins=True):
     """Synthetic kernels under their roofs; with twins two of three nearly repeat the one before."""
     rng = random.Random(seed)  # noqa: S311  no secret here
-    found = []
+    kernels = []
     for i in range(count):
-        if twins and i % 3 and found:
-            before = found[-1]
+        if twins and i % 3 and kernels:
+            before = kernels[-1]
             wobble = 1.0 if i % 7 == 0 else 10 ** rng.uniform(-0.03, 0.03)
             points = tuple(
                 replace(p, intensity=p.intensity * wobble, per_second=p.per_second * wobble**0.5) for p in before.points
             )
-            found.append(KernelPoints(f"k{i}", f"k{i}", points, time_share=0.2 / (i + 1)))
+            kernels.append(KernelPoints(f"k{i}", f"k{i}", points, time_share=0.2 / (i + 1)))
             continue
         l1 = 10 ** rng.uniform(-0.9, 1.2)
         intensity = {"l1": l1, "l2": l1 * 3, "hbm": l1 * 10 ** rng.uniform(0.5, 1.5)}
         rate = min(h200().attainable(lv, x) for lv, x in intensity.items()) * 10 ** rng.uniform(-1.3, -0.05)
         points = tuple(Point(lv, 1e6, intensity[lv], rate) for lv in levels)
-        found.append(KernelPoints(f"k{i}", f"k{i}", points, time_share=0.2 / (i + 1)))
-    return found
+        kernels.append(KernelPoints(f"k{i}", f"k{i}", points, time_share=0.2 / (i + 1)))
+    return kernels
 
 
 def lines(figure: Figure, gid: str) -> list[Line2D]:

@@ -1,4 +1,4 @@
-"""In which units a model is drawn: axis names, and rates as words."""
+"""The units in which a model is drawn: axis names, and rates as text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _TENSOR: Final = " tensor"
 
 
 @dataclass(frozen=True)
-class Measure:
-    """``unit``: work per second in one step of the y axis; ``rate_name`` is its name."""
+class AxisUnits:
+    """``rate``: work per second in one unit of the y axis; ``rate_name`` is the name of that unit."""
 
     title: str
-    unit: float
+    rate: float
     rate_name: str
     x_label: str
     y_label: str
@@ -29,22 +29,22 @@ class Measure:
         ``Peak 965.2 of 1045.4 GIPS``, ``FP16, BF16 tensor 832.1–863.5 TFLOP/s``.
         """
         works = [peaks[0].work for peaks in types]
-        rates = [self._range([peak.per_second / self.unit for peak in each]) for each in zip(*types, strict=True)]
+        rates = [self._range_text([peak.per_second / self.rate for peak in each]) for each in zip(*types, strict=True)]
         unit = self.rate_name.replace("FLOP/s", "OP/s") if "int8_tc" in works else self.rate_name
         return f"{_names(works)} {' of '.join(rates)} {unit}"
 
-    def _range(self, rates: Sequence[float]) -> str:
+    def _range_text(self, rates: Sequence[float]) -> str:
         """One rate where they all agree within what a measurement is good to, else the lowest and the highest."""
-        same = 1.01
+        within = 1.01
         low, high = min(rates), max(rates)
-        return self._rate(high) if high <= low * same else f"{self._rate(low)}–{self._rate(high)}"
+        return self._rate_text(high) if high <= low * within else f"{self._rate_text(low)}–{self._rate_text(high)}"
 
-    def _rate(self, value: float) -> str:
+    def _rate_text(self, value: float) -> str:
         """Four digits of instructions, three of operations: their names are longer."""
-        whole_from = 99.95
-        return (
-            rate_text(value) if self.transactions else f"{value:.0f}" if value >= whole_from else significant(value, 3)
-        )
+        no_decimals_from = 99.95
+        if self.transactions:
+            return rate_text(value)
+        return f"{value:.0f}" if value >= no_decimals_from else significant(value, 3)
 
     def bandwidth(self, bytes_per_second: float) -> str:
         """A level's rate in the model's own unit: ``150.4 GTXN/s``, or ``4.81 TB/s``."""
@@ -67,8 +67,8 @@ def rate_text(value: float) -> str:
     return f"{value:.1f}" if value >= one_decimal_from else significant(value, 3)
 
 
-MEASURES: Final[dict[Model, Measure]] = {
-    "instruction": Measure(
+AXIS_UNITS: Final[dict[Model, AxisUnits]] = {
+    "instruction": AxisUnits(
         "Instruction roofline",
         1e9,
         "GIPS",
@@ -76,7 +76,7 @@ MEASURES: Final[dict[Model, Measure]] = {
         "Performance (warp GIPS)",
         transactions=True,
     ),
-    "flop": Measure(
+    "flop": AxisUnits(
         "FLOP roofline",
         1e12,
         "TFLOP/s",

@@ -7,8 +7,9 @@ import pytest
 from roofctl.core.errors import InputError
 from roofctl.plots import text
 from roofctl.plots.axes import tick_text
-from roofctl.plots.points import percent
-from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions, load_style
+from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions
+from roofctl.plots.style_file import load_style
+from roofctl.plots.text import percent
 
 FULL = """
 title: Triad
@@ -94,11 +95,11 @@ def test_plain_text_is_one_line_of_known_characters():
     assert text.plain("a\n b\t核µ…") == "a b □µ…"
 
 
-@pytest.mark.parametrize("room", [20.0, 60.0, 200.0])
-def test_elided_text_fits_and_keeps_both_ends(room):
+@pytest.mark.parametrize("limit", [20.0, 60.0, 200.0])
+def test_elided_text_fits_and_keeps_both_ends(limit):
     name = "first" + "m" * 2790 + "last"
-    short = text.elide(name, 8.0, room)
-    assert text.width(short, 8.0) <= room
+    short = text.elide(name, 8.0, limit)
+    assert text.width(short, 8.0) <= limit
     assert short.startswith("f")
     assert "…" in short
     assert text.elide("short", 8.0, 200.0) == "short"

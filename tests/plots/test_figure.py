@@ -185,7 +185,7 @@ def test_hierarchical_takes_exactly_one_kernel(count):
     assert caught.value.hint
 
 
-def test_labels_of_points_on_one_spot_do_not_overlap():
+def test_labels_of_points_at_one_position_do_not_overlap():
     figure = hierarchical([h200()], [kernel()])
     assert not any(overlapping(a, b) for a, b in itertools.combinations(boxes(figure, "label"), 2))
 
@@ -241,7 +241,7 @@ def test_title_and_subtitle():
 # --- many kernels ----------------------------------------------------------------------------
 
 
-def test_few_kernels_are_told_apart_by_colour_with_a_legend():
+def test_few_kernels_are_distinguished_by_colour_with_a_legend():
     kernels = spread(8, twins=False)
     figure = multi([h200()], kernels)
     assert legend_texts(figure) == [
@@ -279,7 +279,7 @@ def test_fifty_kernels_stay_readable(levels):
     assert all(area.x1 < b.x0 and b.x1 <= edge.x1 and edge.y0 <= b.y0 and b.y1 <= edge.y1 for b in table)
 
 
-def test_points_on_one_spot_share_a_label():
+def test_points_at_one_position_share_a_label():
     point = Point("hbm", 1.0, 2.0, 1e11)
     here = [KernelPoints(f"k{i}", f"k{i}", (point,)) for i in range(9)]
     apart = [replace(k, points=(replace(point, intensity=10.0 * i),)) for i, k in enumerate(here) if i in {1, 3, 5}]
@@ -318,7 +318,7 @@ def test_the_legend_covers_no_point():
         assert area.x1 <= figure.bbox.x1
 
 
-def test_a_legend_without_free_ground_goes_beside_the_axes():
+def test_a_legend_without_a_free_area_goes_beside_the_axes():
     # One legend line per different caveat: twenty of them are higher than any corner.
     noted = [
         replace(k, points=tuple(replace(p, caveat=f"caveat {i} of many") for p in k.points))
@@ -487,7 +487,7 @@ def operations(work, intensity, rate, **more):
     return KernelPoints("gemm", "gemm", points, work=work, **more)
 
 
-def test_every_type_has_its_line_and_lines_on_one_spot_share_a_name():
+def test_every_type_has_its_line_and_lines_at_one_height_share_a_name():
     figure = multi([flop_h200()], [operations("bf16_tc", 300.0, 700e12), operations("fp32", 3.0, 5e12)])
     heights = sorted(line.get_ydata()[0] for line in lines(figure, "peak"))
     assert heights == pytest.approx([33.5, 66.5, 66.9, 989.0])
@@ -521,13 +521,13 @@ def test_a_line_begins_at_its_own_ridge_and_slopes_reach_the_highest():
     assert slope.get_xdata()[1] == pytest.approx(989e12 / 4.814304e12)
 
 
-def test_a_point_is_judged_by_the_peak_of_its_own_type():
+def test_a_point_is_compared_with_the_peak_of_its_own_type():
     figure = hierarchical([flop_h200()], [operations("fp64", 1000.0, 30e12)], HBM_ONLY)
     assert texts(figure, "label") == ["HBM 90 %"]
     assert texts(figure, "title") == ["gemm (FP64)"]
 
 
-def test_types_of_one_kernel_are_told_apart_in_a_hierarchical_picture():
+def test_types_of_one_kernel_are_distinguished_in_a_hierarchical_picture():
     mixed = [operations("bf16_tc", 300.0, 700e12), operations("fp32", 3.0, 5e12)]
     figure = hierarchical([flop_h200()], mixed, HBM_ONLY)
     assert {label.rpartition(" HBM")[0] for label in texts(figure, "label")} == {"BF16 tensor", "FP32"}
@@ -546,11 +546,11 @@ def test_a_type_without_a_peak_is_a_footnote():
 
 def test_ridge_points_of_measured_ceilings_are_filled_and_theoretical_ones_hollow():
     figure = hierarchical([h200(), h200("measured", 0.9)], [kernel()], HBM_ONLY)
-    found = {line.get_gid(): line for line in lines(figure, "ridge")}
-    assert found["ridge-theoretical"].get_xdata()[0] == pytest.approx(HBM_RIDGE)
-    assert found["ridge-theoretical"].get_markerfacecolor() == "white"
-    assert found["ridge-measured"].get_ydata()[0] == pytest.approx(PEAK * 0.9 / 1e9)
-    assert found["ridge-measured"].get_markerfacecolor() != "white"
+    by_gid = {line.get_gid(): line for line in lines(figure, "ridge")}
+    assert by_gid["ridge-theoretical"].get_xdata()[0] == pytest.approx(HBM_RIDGE)
+    assert by_gid["ridge-theoretical"].get_markerfacecolor() == "white"
+    assert by_gid["ridge-measured"].get_ydata()[0] == pytest.approx(PEAK * 0.9 / 1e9)
+    assert by_gid["ridge-measured"].get_markerfacecolor() != "white"
 
 
 def test_each_of_many_points_has_its_issued_line():
@@ -590,7 +590,7 @@ def test_points_of_issued_instructions_have_the_thread_line_below():
     assert "thread instructions / 32 (75 % lost)" in legend_texts(figure)
 
 
-def test_peaks_of_a_held_down_clock_are_said():
+def test_peaks_of_a_limited_clock_are_a_footnote():
     peak = Peak(863e12, "measured", Clock(1.6e9, "sm"), work="bf16_tc", power_limited=True)
     figure = multi([replace(flop_h200(), peak=peak, others=())], [operations("bf16_tc", 300.0, 700e12)], HBM_ONLY)
     assert texts(figure, "footnote") == [

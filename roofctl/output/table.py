@@ -1,9 +1,9 @@
-"""Tables for the terminal (rich). Text in, text out: printing is the command line's."""
+"""Tables for the terminal (rich)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -12,22 +12,22 @@ from rich.text import Text
 
 from roofctl.core.kernel_names import visible
 
-_UNLIMITED = 10_000
-_GAP = 2
-_NAME = 12
+_UNLIMITED: Final = 10_000
+_GAP: Final = 2
+_NAME: Final = 12
 """Columns that text keeps in a narrow terminal."""
 
 
-def table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | None = None, color: bool = False
+def to_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | None = None, color: bool = False
 ) -> str:
-    """A table without boxes. ``>`` before a title aligns right; a cell may begin with a rich style in ``[…]``.
+    """A table without borders as lines of text. ``>`` before a heading aligns its column right.
 
-    ``width`` None means whole lines, as a pipe wants them; else text is folded to fit. Numbers stay whole:
+    ``width`` None means lines of any length, for a pipe; else text is folded to fit. Numbers are never folded:
     where they need more than ``width``, lines are longer than it.
     """
     body = [[visible(cell) for cell in row] for row in rows]
-    least = [_least(title, [row[i] for row in body]) for i, title in enumerate(columns)]
+    least = [_least(heading, [row[i] for row in body]) for i, heading in enumerate(headings)]
     console = Console(
         width=max(width, sum(least) + _GAP * (len(least) - 1)) if width else _UNLIMITED,
         highlight=False,
@@ -36,11 +36,10 @@ def table(
         no_color=not color,
     )
     grid = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold" if color else "")
-    for title, narrowest in zip(columns, least, strict=True):
-        justify: Literal["left", "right"] = "right" if title.startswith(">") else "left"
-        # Text gives way: names can be folded, numbers cannot.
+    for heading, narrowest in zip(headings, least, strict=True):
+        justify: Literal["left", "right"] = "right" if heading.startswith(">") else "left"
         grid.add_column(
-            title.removeprefix(">"),
+            heading.removeprefix(">"),
             justify=justify,
             no_wrap=width is None or justify == "right",
             overflow="fold",
@@ -53,7 +52,7 @@ def table(
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def _least(title: str, cells: Sequence[str]) -> int:
-    """Columns that a table's column must have: all of a number, the first few of a text."""
-    whole = max(map(cell_len, (title.removeprefix(">"), *cells)))
-    return whole if title.startswith(">") else min(whole, _NAME)
+def _least(heading: str, cells: Sequence[str]) -> int:
+    """Characters that a column needs: all of a number, the first few of a text."""
+    longest = max(map(cell_len, (heading.removeprefix(">"), *cells)))
+    return longest if heading.startswith(">") else min(longest, _NAME)

@@ -1,4 +1,4 @@
-"""What will be on the picture: checked rooflines and kernels, their names, and what is left out and why."""
+"""What a picture shows: checked rooflines and kernels, their names, and footnotes on what is left out."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from roofctl.core.errors import InputError
-from roofctl.plots.measure import MEASURES, Measure
-from roofctl.plots.style import PlotOptions, level_name
+from roofctl.plots.axis_units import AXIS_UNITS, AxisUnits
+from roofctl.plots.style import PlotOptions
 from roofctl.plots.text import elide, listing, plain
 from roofctl.roofline.model import ISSUE, LEVELS, WORK_LABELS, Assessment, KernelPoints, Point, Roofline, assess
 
-_NAME_ROOM: Final = 160.0
+_NAME_WIDTH: Final = 160.0
+"""Points that a kernel's name takes in a footnote."""
+
 _DRAWABLE: Final = "a logarithmic axis needs a positive number"
 
 
 @dataclass(frozen=True)
-class Scene:
+class PlotData:
     """Rooflines (measured first), kernels with drawable points only, and one name per kernel."""
 
     rooflines: tuple[Roofline, ...]
@@ -27,23 +29,23 @@ class Scene:
     options: PlotOptions
 
     @property
-    def measure(self) -> Measure:
+    def units(self) -> AxisUnits:
         """Units and axis names of the model that is drawn."""
-        return MEASURES[self.rooflines[0].model]
+        return AXIS_UNITS[self.rooflines[0].model]
 
     @property
-    def unit(self) -> float:
-        """Work per second in one step of the y axis."""
-        return self.measure.unit
+    def rate_unit(self) -> float:
+        """Work per second in one unit of the y axis."""
+        return self.units.rate
 
     @property
     def works(self) -> tuple[str, ...]:
-        """Types of work that have a peak on the picture, the highest first."""
+        """Types of work that have a peak in the picture, the highest first."""
         return tuple(dict.fromkeys(peak.work for roofline in self.rooflines for peak in roofline.peaks))
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """The chosen levels from the SM outward, however they were asked for: markers shrink in that order."""
+        """The chosen levels from the SM outward, whatever their order in the options: markers shrink in this order."""
         return tuple(level for level in LEVELS if level in self.options.levels)
 
     @property
@@ -53,7 +55,7 @@ class Scene:
 
     @property
     def many(self) -> bool:
-        """Whether kernels have to be told apart."""
+        """Whether the picture shows more than one kernel."""
         return len(self.kernels) > 1
 
     def points_of(self, kernel: KernelPoints) -> list[Point]:
@@ -64,13 +66,17 @@ class Scene:
         """The chosen levels on which a kernel has no point."""
         return tuple(level for level in self.levels if kernel.point(level) is None)
 
-    def judge(self, point: Point) -> Assessment | None:
+    def assess(self, point: Point) -> Assessment | None:
         """A point against its measured ceiling, or the theoretical one where none was measured."""
-        return next((found for r in self.rooflines if (found := assess(point, r)) is not None), None)
+        return next((result for r in self.rooflines if (result := assess(point, r)) is not None), None)
+
+    def label(self, level: str) -> str:
+        """The printed name of a level."""
+        return self.rooflines[0].label(level)
 
 
-def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], options: PlotOptions) -> Scene:
-    """Check what was asked for and set aside what cannot be drawn."""
+def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], options: PlotOptions) -> PlotData:
+    """The data of a picture, without what a logarithmic axis cannot hold. Raises InputError for impossible choices."""
     if not options.levels:
         raise InputError("no memory level to draw", hint="choose one or more of l1, l2, hbm")
     bases = [r.basis for r in rooflines]
@@ -78,7 +84,7 @@ def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], opti
         seen = ", ".join(bases) or "none"
         raise InputError(f"a figure takes one theoretical roofline, one measured, or one of each; seen: {seen}")
     ordered = sorted(rooflines, key=lambda r: r.basis != "measured")
-    return Scene(
+    return PlotData(
         rooflines=tuple(_usable_roofline(r) for r in ordered),
         kernels=tuple(_usable_kernel(k) for k in kernels),
         names=_names(kernels, options),
@@ -123,7 +129,7 @@ def _names(kernels: Sequence[KernelPoints], options: PlotOptions) -> tuple[str, 
         return plain(f"{name} ({kernel.note})" if kernel.note else name)
 
     first = [noted(short(k), k) for k in kernels]
-    # Types of operation of one kernel share its name: the type stands beside it.
+    # Types of operation of one kernel share its name: the type is written beside it.
     keys = [(name, k.work) for k, name in zip(kernels, first, strict=True)]
     return tuple(
         noted(options.kernel_style(k).label or k.kernel, k) if keys.count(key) > 1 else name
@@ -136,63 +142,70 @@ def type_text(kernel: KernelPoints) -> str:
     return "" if kernel.work in (ISSUE, "") else f" ({WORK_LABELS.get(kernel.work, kernel.work)})"
 
 
-def footnotes(scene: Scene, *, numbered: bool) -> list[str]:
-    """One line per thing that is not on the picture, with its reason."""
+def missing_text(data: PlotData, index: int) -> str:
+    """`` (FP32)`` for a type of operation, `` – (no HBM point)`` for a kernel that lacks a chosen level."""
+    kernel = data.kernels[index]
+    levels = [data.label(level) for level in data.missing(kernel)]
+    return type_text(kernel) + (f" – (no {', '.join(levels)} point)" if levels else "")
+
+
+def footnotes(data: PlotData, *, numbered: bool) -> list[str]:
+    """One line per ceiling, point or spread that is missing from the picture, with its reason."""
     lines = (
-        *scene.options.remarks,
-        *_held_down(scene),
-        *_absent_ceilings(scene),
-        *_missing_points(scene, numbered=numbered),
-        *_missing_spreads(scene, numbered=numbered),
+        *data.options.remarks,
+        *_power_limited(data),
+        *_absent_ceilings(data),
+        *_missing_points(data, numbered=numbered),
+        *_missing_spreads(data, numbered=numbered),
     )
     return [plain(line) for line in lines]
 
 
-def _held_down(scene: Scene) -> list[str]:
-    """Peaks that were measured while the power limit held the clock down: the clock of the picture is not theirs."""
-    held = [peak for roofline in scene.rooflines for peak in roofline.peaks if peak.power_limited and peak.clock]
-    if not held:
+def _power_limited(data: PlotData) -> list[str]:
+    """Peaks measured while the power limit held the clock down, with their clocks: the picture states another one."""
+    limited = [peak for roofline in data.rooflines for peak in roofline.peaks if peak.power_limited and peak.clock]
+    if not limited:
         return []
-    names = ", ".join(dict.fromkeys(WORK_LABELS.get(peak.work, peak.work) for peak in held))
-    clocks = sorted(peak.clock.hz for peak in held if peak.clock)
+    names = ", ".join(dict.fromkeys(WORK_LABELS.get(peak.work, peak.work) for peak in limited))
+    clocks = sorted(peak.clock.hz for peak in limited if peak.clock)
     ends = dict.fromkeys(f"{hz / 1e9:.2f}" for hz in (clocks[0], clocks[-1]))
     return [f"{names}: sustained, measured at {' to '.join(ends)} GHz, where the power limit held the clock"]
 
 
-def _absent_ceilings(scene: Scene) -> list[str]:
+def _absent_ceilings(data: PlotData) -> list[str]:
     lines: list[str] = []
-    for roofline in scene.rooflines:
-        kind = f"{roofline.basis} " if len(scene.rooflines) > 1 else ""
-        for level in scene.levels:
+    for roofline in data.rooflines:
+        kind = f"{roofline.basis} " if len(data.rooflines) > 1 else ""
+        for level in data.levels:
             if roofline.bandwidth(level) is None:
                 reason = roofline.absent.get(level, "not known for this GPU")
-                lines.append(f"no {kind}{level_name(level)} ceiling: {reason}")
-        for work in dict.fromkeys(kernel.work for kernel in scene.kernels if kernel.points):
+                lines.append(f"no {kind}{data.label(level)} ceiling: {reason}")
+        for work in dict.fromkeys(kernel.work for kernel in data.kernels if kernel.points):
             if roofline.peak_of(work) is None:
                 reason = roofline.absent.get(work, "not known for this GPU")
                 lines.append(f"no {kind}{WORK_LABELS.get(work, work)} ceiling: {reason}")
     return lines
 
 
-def _missing_points(scene: Scene, *, numbered: bool) -> list[str]:
+def _missing_points(data: PlotData, *, numbered: bool) -> list[str]:
     """Kernels without a point, those that share level and reason on one line."""
     groups: dict[tuple[str, str], list[int]] = {}
-    for index, kernel in enumerate(scene.kernels):
-        for level in scene.missing(kernel):
+    for index, kernel in enumerate(data.kernels):
+        for level in data.missing(kernel):
             reason = kernel.missing.get(level, "not counted")
             groups.setdefault((level, reason), []).append(index)
     lines: list[str] = []
     for (level, reason), members in groups.items():
-        lines.append(f"no {level_name(level)} point{for_whom(scene, members, numbered=numbered)}: {reason}")
+        lines.append(f"no {data.label(level)} point{for_whom(data, members, numbered=numbered)}: {reason}")
     return lines
 
 
-def for_whom(scene: Scene, members: Sequence[int], *, numbered: bool) -> str:
-    """`` for 3, 7–9`` or `` for triad, copy``: the kernels that a footnote speaks of; empty when there is but one."""
+def for_whom(data: PlotData, members: Sequence[int], *, numbered: bool) -> str:
+    """`` for 3, 7–9`` or `` for triad, copy``: the kernels of a footnote; empty in a picture of one kernel."""
     if numbered:
         return f" for {listing([i + 1 for i in members])}"
-    names = [elide(scene.names[i], 7.0, _NAME_ROOM) + type_text(scene.kernels[i]) for i in members]
-    return f" for {', '.join(names)}" if scene.many else ""
+    names = [elide(data.names[i], 7.0, _NAME_WIDTH) + type_text(data.kernels[i]) for i in members]
+    return f" for {', '.join(names)}" if data.many else ""
 
 
 def caveats(points: Sequence[Point]) -> list[str]:
@@ -200,14 +213,14 @@ def caveats(points: Sequence[Point]) -> list[str]:
     return list(dict.fromkeys(plain(p.caveat) for p in points if p.caveat))
 
 
-def _missing_spreads(scene: Scene, *, numbered: bool) -> list[str]:
-    """Kernels without error bars where these were asked for, those that share a reason on one line."""
+def _missing_spreads(data: PlotData, *, numbered: bool) -> list[str]:
+    """Kernels without error bars where the options ask for them, those that share a reason on one line."""
     groups: dict[str, list[int]] = {}
-    for index, kernel in enumerate(scene.kernels):
-        if scene.options.spread and kernel.points and kernel.rates is None and kernel.no_spread:
+    for index, kernel in enumerate(data.kernels):
+        if data.options.spread and kernel.points and kernel.rates is None and kernel.no_spread:
             groups.setdefault(kernel.no_spread, []).append(index)
-    names = {reason: [elide(scene.names[i], 7.0, _NAME_ROOM) for i in members] for reason, members in groups.items()}
-    who = {
-        reason: listing([i + 1 for i in groups[reason]]) if numbered else ", ".join(names[reason]) for reason in groups
-    }
-    return [f"no spread for {who[reason]}: {reason}" for reason in groups]
+    lines: list[str] = []
+    for reason, members in groups.items():
+        names = [elide(data.names[i], 7.0, _NAME_WIDTH) for i in members]
+        lines.append(f"no spread for {listing([i + 1 for i in members]) if numbered else ', '.join(names)}: {reason}")
+    return lines

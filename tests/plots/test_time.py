@@ -1,4 +1,4 @@
-"""The time-based roofline as a figure: where kernels stand, what the corner of the launch does, and what is said."""
+"""The time-based roofline as a figure: where kernels stand, the corner of the launch, and notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 from roofctl.core.errors import InputError
 from roofctl.plots.figure import KernelStyle, PlotOptions, save
-from roofctl.plots.timing import time
+from roofctl.plots.time import time
 from roofctl.roofline.time_based import Timing
 
 from support.figures import artists, boxes, h200, legend_texts, lines, names, overlapping, texts
@@ -101,19 +101,19 @@ def test_small_kernels_show_the_launch_as_their_floor():
         pytest.approx(xs) for xs in ((0.2e-6, 0.5e-6), (0.5e-6, 2e-6), (2e-6, 4e-6), (80e-6, 160e-6))
     ]
     assert sorted(dotted) == [pytest.approx(xs) for xs in ((0.2e-6, 0.5e-6), (0.5e-6, 2e-6))]
-    assert any("launch" in words and "2 µs" in words for words in (*texts(figure, "region"), *legend_texts(figure)))
+    assert any("launch" in line and "2 µs" in line for line in (*texts(figure, "region"), *legend_texts(figure)))
     assert (
         "a launch is the longest bound for 2, 3: launches start 2 µs apart, which a measured time leaves out"
         in texts(figure, "footnote")
     )
 
 
-def test_without_a_measured_launch_there_is_no_corner_but_a_word():
+def test_without_a_measured_launch_there_is_no_corner_but_a_note():
     figure = time(h200(), [timing()])
     assert (lines(figure, "launch"), figure.axes[0].patches[:]) == ([], [])
     assert any(
-        words.startswith("no launch bound: ") and "calibrate --level launch" in words
-        for words in texts(figure, "footnote")
+        line.startswith("no launch bound: ") and "calibrate --level launch" in line
+        for line in texts(figure, "footnote")
     )
 
 
@@ -127,7 +127,7 @@ def test_a_time_of_0_stands_at_the_edge():
     assert "memory time 0, at the left edge for 2: no traffic" in notes
 
 
-def test_what_is_not_drawn_or_not_exact_is_said_with_its_reason():
+def test_what_is_not_drawn_or_not_exact_is_a_note_with_its_reason():
     kernels = [
         timing(),
         timing("blind", level_seconds={}, missing={"hbm": "not captured"}),
@@ -141,7 +141,7 @@ def test_what_is_not_drawn_or_not_exact_is_said_with_its_reason():
     figure = time(h200(), kernels)
     assert len(lines(figure, "bounds")) == 3
     notes = texts(figure, "footnote")
-    for words in (
+    for line in (
         "not drawn for 2: no memory time: L1 not known; L2 not known; HBM not captured",
         "not drawn for 3: no compute time: no instruction count",
         "not drawn for 4: neither work nor traffic",
@@ -150,8 +150,8 @@ def test_what_is_not_drawn_or_not_exact_is_said_with_its_reason():
         "no L1 time for 6: not counted",
         "compute time for 6: an estimate",
     ):
-        assert words in notes
-    assert [words for words in legend_texts(figure) if words.endswith("(not drawn)")] == [
+        assert line in notes
+    assert [line for line in legend_texts(figure) if line.endswith("(not drawn)")] == [
         f"{number}  {name} – (not drawn)" for number, name in ((2, "blind"), (3, "mute"), (4, "idle"))
     ]
 
@@ -189,21 +189,21 @@ def test_the_model_names_the_axes():
 def test_no_text_lies_on_another_or_leaves_the_figure(count):
     figure = time(h200(), small(count))
     figure.canvas.draw()  # axis names get their places
-    found = [box for gid in ("number", "contour-label", "footnote", "title", "table") for box in boxes(figure, gid)]
+    areas = [box for gid in ("number", "contour-label", "footnote", "title", "table") for box in boxes(figure, gid)]
     (ax,) = figure.axes
-    found += [
+    areas += [
         Text.get_window_extent(t)
         for t in (ax.xaxis.label, ax.yaxis.label, *ax.get_yticklabels(), *ax.get_xticklabels())
     ]
-    assert [pair for pair in itertools.combinations(found, 2) if overlapping(*pair)] == []
-    assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in found)
+    assert [pair for pair in itertools.combinations(areas, 2) if overlapping(*pair)] == []
+    assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in areas)
     # The names of the regions slant, so that their boxes are wider than they are.
     slant = [
         box
         for text, box in zip(artists(figure, "region"), boxes(figure, "region"), strict=True)
         if not text.get_rotation()
     ]
-    assert not any(overlapping(one, other) for one in slant for other in found)
+    assert not any(overlapping(one, other) for one in slant for other in areas)
     legend = ax.get_legend().get_window_extent()
     assert not any(overlapping(legend, box) for box in boxes(figure, "number") + boxes(figure, "region"))
 

@@ -1,0 +1,182 @@
+"""What commands with captures as input share: the options, and inputs to a study."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from roofctl.cli.common import TALK, use_color
+from roofctl.core.precisions import COUNTED
+
+if TYPE_CHECKING:
+    from roofctl.core.errors import RoofctlError
+    from roofctl.study.study import Request, Study
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _clock(_context: click.Context, _option: click.Parameter, value: str | None) -> str | float | None:
+    """A clock by name, or MHz as Hz."""
+    if value is None or value in ("captured", "boost", "base"):
+        return value
+    number = value.removesuffix("MHz").strip()
+    try:
+        hertz = float(number) * 1e6
+    except ValueError:
+        hertz = 0.0
+    slowest, fastest = 50e6, 10e9
+    if not slowest <= hertz <= fastest:
+        raise click.BadParameter(f"{value!r} is not captured, boost, base, or a clock in MHz such as 1980")
+    return hertz
+
+
+def input_options(command: F) -> F:
+    """INPUTs and the options that say how inputs become kernels and ceilings."""
+    options = (
+        click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
+        click.option("--profile", metavar="NAME", help="GPU profile; default: by the capture's own device name."),
+        click.option(
+            "--ceilings",
+            type=click.Choice(["theoretical", "measured", "both"]),
+            help="Which ceilings; default: measured ones where they exist.",
+        ),
+        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose base name matches."),
+        click.option("--exclude", default="", metavar="REGEX", help="Leave out kernels whose base name matches."),
+        click.option("--match-full", is_flag=True, help="--kernel and --exclude match the full name."),
+        click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N longest by total time."),
+        click.option(
+            "--group",
+            type=click.Choice(["kernel", "kernel+grid", "launch"]),
+            default="kernel",
+            show_default=True,
+            help="What one row or point is.",
+        ),
+        click.option(
+            "--model",
+            type=click.Choice(["instruction", "flop"]),
+            default="instruction",
+            show_default=True,
+            help="Warp instructions per transaction, or floating-point operations per byte.",
+        ),
+        click.option(
+            "--precision",
+            "precisions",
+            multiple=True,
+            type=click.Choice([*COUNTED, "all"]),
+            help="Type of operation of the FLOP model, repeatable; default: those that a kernel mainly uses.",
+        ),
+        click.option(
+            "--clock",
+            metavar="CLOCK",
+            callback=_clock,
+            help="SM clock of the ceilings: captured, boost, base, or MHz; default: captured where known.",
+        ),
+        click.option(
+            "--instructions",
+            type=click.Choice(["thread", "issued"]),
+            default="thread",
+            show_default=True,
+            help="Count thread instructions / 32, or issued warp instructions.",
+        ),
+        click.option(
+            "--decimal",
+            "mark",
+            type=click.Choice(["point", "comma"]),
+            help="Decimal separator, for files that leave it open.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def check_read(study: Study) -> None:
+    """At the end of a command: raise PartlyRead when some of many inputs were left out."""
+    if study.unread:
+        raise partly_read(study.unread, len(study.unread) + len(study.sources), "shown")
+
+
+def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlError:
+    """The error for inputs that were left out of what is ``done``."""
+    from roofctl.core.errors import PartlyRead
+
+    return PartlyRead(
+        f"{len(unread):,} of {of:,} inputs could not be read; what is {done} is without them", hint=unread[0].hint
+    )
+
+
+def request_of(options: dict[str, Any], *, advice: bool = True) -> Request:
+    """The study request that ``input_options`` describe."""
+    from roofctl.roofline.select import Selection
+    from roofctl.study.study import Request
+
+    precisions = tuple(dict.fromkeys(options["precisions"]))
+    if precisions and options["model"] != "flop":
+        raise click.UsageError(f"--precision {precisions[0]} belongs to --model flop")
+    if options["model"] == "flop" and options["instructions"] == "issued":
+        raise click.UsageError("--instructions issued belongs to --model instruction")
+    return Request(
+        inputs=tuple(options["inputs"]),
+        profile=options["profile"],
+        ceilings=options["ceilings"],
+        group=options["group"],
+        instructions=options["instructions"],
+        mark=options["mark"],
+        model=options["model"],
+        precisions=precisions,
+        clock=options["clock"],
+        advice=advice,
+        selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
+    )
+
+
+def check_time_options(options: dict[str, Any]) -> None:
+    """Refuse what has no meaning for times: they count every type of operation, and have no error bars."""
+    _refuse(options, "belongs to the rooflines of rates, not to times")
+
+
+def check_wall_options(options: dict[str, Any]) -> None:
+    """Refuse what has no meaning for memory walls, which are of single accesses."""
+    _refuse(options, "belongs to rooflines, not to memory walls")
+
+
+def _refuse(options: dict[str, Any], why: str) -> None:
+    given = {
+        "--precision": options.get("precisions"),
+        "--spread": options.get("spread"),
+        "--instructions issued": options.get("instructions") == "issued",
+    }
+    if wrong := next((name for name, value in given.items() if value), None):
+        raise click.UsageError(f"{wrong} {why}")
+
+
+@contextmanager
+def reading() -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr while files are read inside: on a terminal, after the first second.
+
+    Yields a function of the number of inputs read and of all inputs; of a single one the bar shows bytes.
+    """
+    from roofctl.output.progress import ReadingProgress
+    from roofctl.readers.streams import watched
+
+    bar = ReadingProgress(sys.stderr, color=use_color(sys.stderr), silent=TALK.quiet)
+    try:
+        with watched(bar.bytes):
+            yield bar.inputs
+    finally:
+        bar.clear()
+
+
+def study_of(request: Request) -> Study:
+    """The study of a request, with a progress bar where it takes a while."""
+    from dataclasses import replace
+
+    from roofctl.study.study import study
+
+    with reading() as watch:
+        return study(replace(request, watch=watch))

@@ -1,0 +1,143 @@
+"""The pictures of a study: which kernels, levels and ceilings are drawn, and the notes that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final, Literal
+
+from roofctl.core.notes import Note
+from roofctl.output.captions import subtitle
+from roofctl.plots.figure import Figure, hierarchical, multi
+from roofctl.plots.page import save
+from roofctl.plots.select import check_drawable, longest, with_needed_peaks
+from roofctl.plots.style import PlotOptions
+from roofctl.plots.style_file import load_style, restyle
+from roofctl.plots.time import time
+from roofctl.plots.walls import walls
+from roofctl.roofline.model import LEVELS, KernelPoints, Roofline
+from roofctl.roofline.walls import Space, wall_points
+from roofctl.study.study import Study, timings_of
+
+Mode = Literal["hierarchical", "multi", "time"]
+
+_MANY_LEVELS: Final = ("hbm",)
+"""The levels of many kernels, where none are chosen."""
+
+
+@dataclass(frozen=True)
+class PictureRequest:
+    """What a user asks for.
+
+    ``mode`` None is one kernel on all its levels, or many kernels. No ``levels`` are all of them, of many kernels HBM.
+    With ``walls`` the picture is of the memory walls of these address spaces. ``all_peaks`` draws the peaks of work
+    that no kernel does. ``style`` is a YAML file; ``labels``, ``colors`` and ``markers`` are ``KERNEL=VALUE``.
+    """
+
+    mode: Mode | None = None
+    levels: tuple[str, ...] = ()
+    walls: tuple[Space, ...] = ()
+    all_peaks: bool = False
+    spread: bool = False
+    title: str = ""
+    style: Path | None = None
+    labels: tuple[str, ...] = ()
+    colors: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What is drawn, as part of a file name."""
+        return "walls" if self.walls else "time-roofline" if self.mode == "time" else "roofline"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture before it is drawn. ``figure`` raises InputError when there is nothing to draw."""
+
+    notes: tuple[Note, ...]
+    figure: Callable[[], Figure]
+
+    def save(self, targets: Sequence[Path]) -> None:
+        """Draw once and write every target, by suffix as PNG, SVG or PDF."""
+        drawn = self.figure()
+        for target in targets:
+            save(drawn, target)
+
+
+def default_target(study: Study, request: PictureRequest) -> Path:
+    """The file of a picture without a name, in the working directory, named after the first input."""
+    return Path(f"{Path(study.sources[0]).stem}-{request.kind}.png")
+
+
+def picture(study: Study, request: PictureRequest) -> Picture:
+    """The picture of a study whose GPU is known."""
+    if request.walls:
+        return _walls(study, request)
+    if request.mode == "time":
+        return _times(study, request)
+    return _rates(study, request)
+
+
+def _rates(study: Study, request: PictureRequest) -> Picture:
+    """A roofline of one kernel (of several the longest), or of many."""
+    kernels, notes = study.analysis.points, study.notes
+    mode = request.mode or ("hierarchical" if len(study.analysis.kernels) == 1 else "multi")
+    if mode == "multi":
+        return Picture(notes, partial(_rates_figure, study, request, kernels, multi, _MANY_LEVELS))
+    several, kernels = len({kernel.number for kernel in kernels}), longest(kernels)
+    if several > 1:
+        share = "" if kernels[0].time_share is None else f" ({kernels[0].time_share:.0%} of the time)"
+        name = kernels[0].short_name
+        notes = (*notes, Note(f"{several} kernels; drawing the longest, {name}{share}; choose with --kernel"))
+    return Picture(notes, partial(_rates_figure, study, request, kernels, hierarchical, LEVELS))
+
+
+def _rates_figure(
+    study: Study,
+    request: PictureRequest,
+    kernels: Sequence[KernelPoints],
+    draw: Callable[[Sequence[Roofline], Sequence[KernelPoints], PlotOptions], Figure],
+    levels: tuple[str, ...],
+) -> Figure:
+    levels = request.levels or levels
+    check_drawable(kernels, levels)
+    rooflines = study.rooflines if request.all_peaks else with_needed_peaks(study.rooflines, kernels)
+    return draw(rooflines, kernels, _options(study, request, study.rooflines, levels))
+
+
+def _times(study: Study, request: PictureRequest) -> Picture:
+    """Compute time against memory time, by the first of the rooflines."""
+    timings, notes = timings_of(study)
+    first = study.rooflines[:1]
+
+    def draw() -> Figure:
+        return time(first[0], timings, _options(study, request, first, request.levels or LEVELS))
+
+    # Notes on what one model's rates leave out do not hold for times.
+    return Picture((*study.general, *notes), draw)
+
+
+def _walls(study: Study, request: PictureRequest) -> Picture:
+    """Accesses against memory walls."""
+    kernels, notes = wall_points(study.analysis.kernels, request.walls)
+
+    def draw() -> Figure:
+        return walls(study.rooflines, kernels, request.walls, _options(study, request, study.rooflines, LEVELS))
+
+    return Picture((*study.general, *notes), draw)
+
+
+def _options(
+    study: Study, request: PictureRequest, rooflines: Sequence[Roofline], levels: tuple[str, ...]
+) -> PlotOptions:
+    """Options from the style file, then from the request, which wins."""
+    options = PlotOptions(levels=levels, subtitle=subtitle(study, rooflines), remarks=study.clocks.remarks)
+    if request.style:
+        options = load_style(request.style, options)
+    for attribute, entries in (("label", request.labels), ("color", request.colors), ("marker", request.markers)):
+        for entry in entries:
+            options = restyle(options, attribute, entry, study.analysis.points)
+    return replace(options, spread=request.spread, title=request.title or options.title)

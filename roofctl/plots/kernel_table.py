@@ -1,0 +1,124 @@
+"""The numbered table of kernels beside the axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from matplotlib.figure import Figure
+
+from roofctl.plots import text
+from roofctl.plots.data import PlotData, missing_text
+from roofctl.plots.page import INCH
+from roofctl.plots.style import FAINT, INK
+
+TABLE_SIZE: Final = 7.5
+ROW: Final = TABLE_SIZE * 1.42
+COLUMN_GAP: Final = 12.0
+
+_NAME_WIDTH: Final = 118.0
+_NUMBER_GAP: Final = 5.0
+_MOST_COLUMNS: Final = 2
+_AROUND: Final = 100.0
+"""Points of a figure's height above and below the table."""
+
+_TABLE_HEAD: Final = 1.4
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One kernel of the table; ``share`` is empty when its time is unknown."""
+
+    number: str
+    name: str
+    remark: str
+    share: str
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """A table with its lengths in points."""
+
+    rows: tuple[TableRow, ...]
+    per_column: int
+    number_width: float
+    name_width: float
+    share_width: float
+
+    @property
+    def columns(self) -> int:
+        return math.ceil(len(self.rows) / self.per_column)
+
+    @property
+    def column_width(self) -> float:
+        return self.number_width + _NUMBER_GAP + self.name_width + self.share_width
+
+    @property
+    def width(self) -> float:
+        return self.columns * self.column_width + (self.columns - 1) * COLUMN_GAP
+
+    @property
+    def height(self) -> float:
+        return ROW * (self.per_column + _TABLE_HEAD)
+
+
+def lay_out_table(
+    data: PlotData, remarks: Sequence[str] | None = None, indices: Sequence[int] | None = None
+) -> KernelTable:
+    """The table of the kernels with these ``indices``, or of all. Their numbers are those of ``data.kernels``.
+
+    Names are shortened to fit; one column, or two when the figure's height (or ``legend_rows`` of the options) does
+    not hold the rows. ``remarks`` are written after the names; None writes which points are missing.
+    """
+    rows = []
+    for index in range(len(data.kernels)) if indices is None else indices:
+        remark = missing_text(data, index) if remarks is None else remarks[index]
+        limit = max(_NAME_WIDTH - text.width(remark, TABLE_SIZE) * 0.5, _NAME_WIDTH * 0.6)
+        share = data.kernels[index].time_share
+        name = text.elide(data.names[index], TABLE_SIZE, limit)
+        rows.append(TableRow(str(index + 1), name, remark, "" if share is None else text.percent(share)))
+    height = data.options.size[1] * INCH - _AROUND
+    return _lay_out_rows(rows, data.options.legend_rows or max(1, int(height / ROW - _TABLE_HEAD)))
+
+
+def _lay_out_rows(rows: Sequence[TableRow], most: int) -> KernelTable:
+    """One column, or two where there are more than ``most`` rows."""
+    even = math.ceil(len(rows) / _MOST_COLUMNS)
+    share_width = max(text.width(s, TABLE_SIZE) for s in ("time", *(r.share for r in rows))) + _NUMBER_GAP
+    return KernelTable(
+        rows=tuple(rows),
+        per_column=len(rows) if len(rows) <= most else even,
+        number_width=text.width(rows[-1].number, TABLE_SIZE),
+        name_width=max(
+            text.width("kernel", TABLE_SIZE),
+            *(text.width(r.name, TABLE_SIZE) + text.width(r.remark, TABLE_SIZE) for r in rows),
+        ),
+        share_width=share_width if any(r.share for r in rows) else 0.0,
+    )
+
+
+def draw_table(figure: Figure, table: KernelTable, left: float, top: float) -> None:
+    """Write the table with its upper left corner at ``left``, ``top``, in points from the figure's lower left."""
+    wide, high = figure.get_size_inches() * INCH
+
+    def write(x: float, y: float, line: str, kind: str, *, color: str = INK, align: str = "left") -> None:
+        style: dict[str, Any] = {"fontsize": TABLE_SIZE, "color": color, "ha": align, "va": "baseline"}
+        figure.text(x / wide, y / high, line, parse_math=False, gid=f"table-{kind}", **style)
+
+    for index, row in enumerate(table.rows):
+        column, row_index = divmod(index, table.per_column)
+        x = left + column * (table.column_width + COLUMN_GAP)
+        name_at, end = x + table.number_width + _NUMBER_GAP, x + table.column_width
+        if row_index == 0:
+            write(name_at, top - ROW * 0.8, "kernel", "head", color=FAINT)
+            if table.share_width:
+                write(end, top - ROW * 0.8, "time", "head", color=FAINT, align="right")
+        y = top - ROW * (row_index + 0.8 + _TABLE_HEAD - 0.3)
+        write(x + table.number_width, y, row.number, "number", align="right")
+        write(name_at, y, row.name, "name")
+        if row.remark:
+            write(name_at + text.width(row.name, TABLE_SIZE), y, row.remark, "remark", color=FAINT)
+        if row.share:
+            write(end, y, row.share, "share", align="right")

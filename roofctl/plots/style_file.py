@@ -1,0 +1,156 @@
+"""The YAML file and the command-line entries that change how a figure looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from matplotlib.colors import is_color_like
+from matplotlib.lines import Line2D
+
+from roofctl.core.errors import InputError
+from roofctl.core.kernel_names import base_name
+from roofctl.plots.style import LEVEL_LOOKS, KernelStyle, LevelStyle, PlotOptions
+from roofctl.roofline.model import KernelPoints
+
+Check = Callable[[Any], bool]
+
+_INCHES: Final = (3.0, 40.0)
+_COLOR: Final = 'a matplotlib color such as "#0072B2" or "tab:blue"'
+_STYLE_HINT: Final = 'a style file looks like: {title: Two kernels, kernels: {triad: {label: Triad, color: "#0072B2"}}}'
+_MARKER: Final = f"one of matplotlib's filled markers: {' '.join(str(m) for m in Line2D.filled_markers)}"
+
+
+def load_style(path: Path, base: PlotOptions | None = None) -> PlotOptions:
+    """Options of ``--style FILE.yaml`` laid over ``base``; unknown keys are errors."""
+    base = base or PlotOptions()
+    file = _StyleFile(path)
+    tree = file.mapping(file.document(), "", ("title", "subtitle", "size", "legend_rows", "kernels", "levels"))
+    kernels = file.mapping(tree.get("kernels", {}), "kernels")
+    levels = file.mapping(tree.get("levels", {}), "levels", tuple(LEVEL_LOOKS))
+    rows, size = tree.get("legend_rows", base.legend_rows), tree.get("size", base.size)
+    file.check("legend_rows", rows, _is_count, "a whole number, 1 or more")
+    file.check("size", size, _is_size, f"[width, height] in inches, each {_INCHES[0]:g} to {_INCHES[1]:g}")
+    return replace(
+        base,
+        title=file.text(tree, "title", base.title),
+        subtitle=file.text(tree, "subtitle", base.subtitle),
+        size=(float(size[0]), float(size[1])),
+        legend_rows=rows,
+        kernels={**base.kernels, **{name: file.kernel(name, value) for name, value in kernels.items()}},
+        level_styles={**base.level_styles, **{name: file.level(name, value) for name, value in levels.items()}},
+    )
+
+
+def restyle(options: PlotOptions, attribute: str, entry: str, kernels: Sequence[KernelPoints]) -> PlotOptions:
+    """``options`` with one ``KERNEL=VALUE`` entry of ``--label``, ``--color`` or ``--marker``.
+
+    Both sides may hold an ``=`` (``operator==``, ``n=4``): the entry is split where its left side names a kernel.
+    """
+    pairs = [(entry[:i], entry[i + 1 :]) for i, char in enumerate(entry) if char == "="]
+    splits = [(name, value) for name, value in pairs if name and value]
+    if not splits:
+        raise InputError(f"--{attribute} {entry!r} is not KERNEL=VALUE", hint=f"write it as --{attribute} triad=…")
+    named = {name: [k for k in kernels if name in (k.kernel, k.short_name, base_name(k.kernel))] for name, _ in splits}
+    name, value = next((split for split in reversed(splits) if named[split[0]]), splits[0])
+    if not named[name]:
+        known = ", ".join(kernel.short_name for kernel in kernels[:8])
+        raise InputError(f"--{attribute} names {name!r}, which is not drawn", hint=f"kernels: {known}")
+    _check_kernel_style(attribute, value)
+    changed = {k.kernel: replace(options.kernel_style(k), **{attribute: value}) for k in named[name]}
+    return replace(options, kernels={**options.kernels, **changed})
+
+
+def _check_kernel_style(attribute: str, value: str) -> None:
+    """Raise InputError when ``value`` is no color or marker; any text is a label."""
+    checks: dict[str, tuple[Check, str]] = {"color": (_is_color, _COLOR), "marker": (_is_marker, _MARKER)}
+    valid, expected = checks.get(attribute, (bool, "text"))
+    if not valid(value):
+        raise InputError(f"--{attribute} {value!r} cannot be drawn", hint=f"expected {expected}")
+
+
+def _is_color(value: Any) -> bool:
+    return isinstance(value, str) and value.lower() != "none" and is_color_like(value)
+
+
+def _is_marker(value: Any) -> bool:
+    return isinstance(value, str) and value in Line2D.filled_markers
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1)
+
+
+def _is_size(value: Any) -> bool:
+    def inches(number: Any) -> bool:
+        plausible = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+        return plausible and _INCHES[0] <= number <= _INCHES[1]
+
+    return isinstance(value, list | tuple) and len(value) == len(_INCHES) and all(inches(v) for v in value)
+
+
+@dataclass(frozen=True)
+class _StyleFile:
+    """Typed access to one style file; every error names the file and the key."""
+
+    path: Path
+
+    def document(self) -> Any:
+        try:
+            tree = yaml.safe_load(self.path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: cannot read the style file: {error.strerror}", hint="check the path and its permissions"
+            ) from error
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            position = getattr(error, "problem_mark", None)
+            where = f" line {position.line + 1}" if position else ""
+            what = getattr(error, "problem", None) or str(error).splitlines()[0]
+            raise InputError(
+                f"{self.path}{where}: the style file is not YAML: {what}",
+                hint="check the indentation, the colons and the quotes around that place",
+            ) from error
+        return {} if tree is None else tree
+
+    def check(self, key: str, value: Any, valid: Check, expected: str) -> None:
+        if not valid(value):
+            raise InputError(f"{self.path}: {key or 'the file'}: seen {value!r}, expected {expected}", hint=_STYLE_HINT)
+
+    def mapping(self, value: Any, key: str, known: tuple[str, ...] = ()) -> dict[str, Any]:
+        self.check(key, value, lambda v: isinstance(v, dict), "a mapping of names to values")
+        prefix = f"{key}." if key else ""
+        for name in value:
+            self.check(f"{prefix}{name}", name, lambda n: isinstance(n, str), "a key in quotes")
+            if known and name not in known:
+                raise InputError(
+                    f"{self.path}: {prefix}{name}: seen an unknown key, expected one of {', '.join(known)}",
+                    hint=_STYLE_HINT,
+                )
+        return dict(value)
+
+    def text(self, tree: Mapping[str, Any], key: str, default: str) -> str:
+        value = tree.get(key, default)
+        self.check(key, value, lambda v: isinstance(v, str), "text")
+        return str(value)
+
+    def kernel(self, name: str, value: Any) -> KernelStyle:
+        key = f"kernels.{name}"
+        entry = self.mapping(value, key, ("label", "color", "marker"))
+        label = entry.get("label")
+        self.check(f"{key}.label", label, lambda v: v is None or isinstance(v, str), "text")
+        return KernelStyle(label, *self._color_and_marker(key, entry))
+
+    def level(self, name: str, value: Any) -> LevelStyle:
+        key = f"levels.{name}"
+        return LevelStyle(*self._color_and_marker(key, self.mapping(value, key, ("color", "marker"))))
+
+    def _color_and_marker(self, key: str, entry: Mapping[str, Any]) -> tuple[str | None, str | None]:
+        # A key without a value is an error: an unquoted #0072B2 is a comment, and would be ignored silently.
+        for name, valid, expected in (("color", _is_color, _COLOR), ("marker", _is_marker, _MARKER)):
+            if name in entry:
+                self.check(f"{key}.{name}", entry[name], valid, f"{expected}, in quotes")
+        return entry.get("color"), entry.get("marker")
