@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, Final
 
 from roofctl.advice import access, arithmetic, bounds, lanes, size
-from roofctl.advice.finding import Facts, Finding
+from roofctl.advice.finding import Evidence, Finding
 from roofctl.advice.thresholds import Thresholds, thresholds
 
 __all__ = ["Finding", "advise", "moves_constants", "near_roof", "verdict"]
 
-_RULES: Final[tuple[Callable[[Facts, Thresholds], Finding | None], ...]] = (
+_RULES: Final[tuple[Callable[[Evidence, Thresholds], Finding | None], ...]] = (
     bounds.memory_level,
     bounds.arithmetic,
     bounds.issue,
@@ -44,7 +44,7 @@ def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
     analysis knows beside them (``bound``, ``l1_of_roof``, ``gips``, ``of_flop_peak``, ``grid``, ``caveats``, ...).
     None, nan and absence mean unknown. Raises InputError when the shipped thresholds are at fault.
     """
-    known, limits = Facts(facts), thresholds()
+    known, limits = Evidence(facts), thresholds()
     found = tuple(finding for rule in _RULES if (finding := rule(known, limits)))
     # A launch too small for the GPU is why it is near no roof: that need not be said twice.
     small = any(finding.kind in _SMALL for finding in found)
@@ -53,12 +53,12 @@ def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
 
 def verdict(facts: Mapping[str, Any]) -> str:
     """One sentence on a kernel: what binds, how near its roof it is, and what is left; or why that is unknown."""
-    return bounds.verdict(Facts(facts), thresholds())
+    return bounds.verdict(Evidence(facts), thresholds())
 
 
 def moves_constants(facts: Mapping[str, Any]) -> bool:
     """Whether the half-precision instructions are as few, and of the one kind, that compilers move constants with."""
-    return Facts(facts).is_constant_moves(thresholds().constant_moves_share)
+    return Evidence(facts).is_constant_moves(thresholds().constant_moves_share)
 
 
 def near_roof() -> float:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from roofctl.advice.finding import FP_TYPES, Facts, Finding
+from roofctl.advice.finding import FP_TYPES, Evidence, Finding
 from roofctl.advice.thresholds import Thresholds
+from roofctl.core.levels import LEVELS
 from roofctl.core.units import percent
-
-LABELS: Final = {"l1": "L1", "l2": "L2", "hbm": "HBM"}
 
 _HELPS: Final = {
     "hbm": "device memory binds; move fewer bytes: narrower types, no array read twice, reuse in L2, L1 or registers",
@@ -18,7 +17,7 @@ _HELPS: Final = {
 }
 
 
-def verdict(facts: Facts, limits: Thresholds) -> str:
+def verdict(facts: Evidence, limits: Thresholds) -> str:
     """One sentence: what binds, the fraction of its roof that is reached, and the factor up to the roof."""
     if binding_type := _binding_type(facts, limits):
         name, share = binding_type
@@ -30,7 +29,7 @@ def verdict(facts: Facts, limits: Thresholds) -> str:
     if not bound or not fraction:
         return f"unknown: {_why_unknown(facts)}"
     level = facts.word("bound_level")
-    binding = LABELS.get(level, "memory") if bound == "memory" else "instruction issue"
+    binding = facts.label(level) if bound == "memory" else "instruction issue"
     if fraction >= 1:
         return f"bound by {binding}: {percent(fraction)} of its roof, nothing is left there"
     headroom = f"{1 / fraction:.3g} times faster at the roof"
@@ -39,7 +38,7 @@ def verdict(facts: Facts, limits: Thresholds) -> str:
     return f"bound by {binding}: {percent(fraction)} of its roof, {headroom}"
 
 
-def reached(facts: Facts) -> float | None:
+def reached(facts: Evidence) -> float | None:
     """Fraction of the binding roof, as given or from the rates; None when unknown."""
     given = facts.number("of_roof")
     if given is not None:
@@ -48,7 +47,7 @@ def reached(facts: Facts) -> float | None:
     return rates[0] / rates[1] if rates and rates[1] > 0 else None
 
 
-def _why_unknown(facts: Facts) -> str:
+def _why_unknown(facts: Evidence) -> str:
     if not facts.number("seconds"):
         return "no time was captured"
     if facts.number("gips") is None:
@@ -56,31 +55,31 @@ def _why_unknown(facts: Facts) -> str:
     if facts.number("peak_gips") is None:
         return "there are no ceilings to compare with"
     unknown = [
-        name
-        for level, name in LABELS.items()
+        facts.label(level)
+        for level in LEVELS
         if facts.number(f"{level}_of_roof") is None and facts.number(f"{level}_transactions") != 0
     ]
-    if len(unknown) < len(LABELS):
+    if len(unknown) < len(LEVELS):
         return f"{' and '.join(unknown)} could bind, and {'was' if len(unknown) == 1 else 'were'} not counted"
     return "no memory level was counted that has a ceiling"
 
 
-def near_roof(facts: Facts, limits: Thresholds) -> bool:
+def near_roof(facts: Evidence, limits: Thresholds) -> bool:
     """Whether the kernel is known to be near a roof or a peak, so that its shape costs it little."""
     fraction = reached(facts)
     near = fraction is not None and fraction >= limits.near_roof
     return near or arithmetic(facts, limits) is not None or issue(facts, limits) is not None
 
 
-def memory_level(facts: Facts, limits: Thresholds) -> Finding | None:
+def memory_level(facts: Evidence, limits: Thresholds) -> Finding | None:
     """A memory level that binds, with what helps there. L1 also needs the parts of its traffic."""
     level = facts.word("bound_level")
-    fraction = facts.number(f"{level}_of_roof") if level in LABELS else None
+    fraction = facts.number(f"{level}_of_roof") if level in LEVELS else None
     if facts.word("bound") != "memory" or fraction is None or fraction < limits.near_roof:
         return None
     figures: dict[str, float | int] = {f"{level}_of_roof": fraction}
     kind = "dram_bound" if level == "hbm" else f"{level}_bound"
-    where = f"at {percent(fraction)} of the {LABELS[level]} roof"
+    where = f"at {percent(fraction)} of the {facts.label(level)} roof"
     if level != "l1":
         return Finding(kind, f"{where}: {_HELPS[level]}", figures)
     parts = facts.numbers("shared_wavefronts", "l1_transactions")
@@ -92,7 +91,7 @@ def memory_level(facts: Facts, limits: Thresholds) -> Finding | None:
     return Finding(kind, f"{where}, {percent(share)} of the traffic in shared-memory wavefronts: {helps}", figures)
 
 
-def arithmetic(facts: Facts, limits: Thresholds) -> Finding | None:
+def arithmetic(facts: Evidence, limits: Thresholds) -> Finding | None:
     """The type of arithmetic whose peak is near, where memory is not nearer."""
     found = _binding_type(facts, limits)
     if found is None:
@@ -104,7 +103,7 @@ def arithmetic(facts: Facts, limits: Thresholds) -> Finding | None:
     return Finding("arithmetic_bound", text + other, {"of_flop_peak": fraction})
 
 
-def _binding_type(facts: Facts, limits: Thresholds) -> tuple[str, float] | None:
+def _binding_type(facts: Evidence, limits: Thresholds) -> tuple[str, float] | None:
     """The type of arithmetic that binds, and the fraction of its peak that is reached."""
     known = facts.table("of_flop_peak")
     if not known:
@@ -118,12 +117,12 @@ def label(name: str) -> str:
     return name.removesuffix("_tc").upper() + (" tensor" if name.endswith("_tc") else "")
 
 
-def _memory_is_nearer(facts: Facts, fraction: float) -> bool:
+def _memory_is_nearer(facts: Evidence, fraction: float) -> bool:
     memory = reached(facts)
     return facts.word("bound") == "memory" and memory is not None and memory > fraction
 
 
-def issue(facts: Facts, limits: Thresholds) -> Finding | None:
+def issue(facts: Evidence, limits: Thresholds) -> Finding | None:
     """Instruction issue that binds, where neither memory nor the arithmetic itself does."""
     rates = facts.numbers("issued_gips", "peak_gips")
     if rates is None or not rates[1]:
@@ -138,7 +137,7 @@ def issue(facts: Facts, limits: Thresholds) -> Finding | None:
     return Finding("issue_bound", text, {"issued_gips": rates[0], "peak_gips": rates[1], "issued_share": fraction})
 
 
-def latency(facts: Facts, limits: Thresholds) -> Finding | None:
+def latency(facts: Evidence, limits: Thresholds) -> Finding | None:
     """Near no roof at all, said only where every level, issue and all arithmetic were counted."""
     highest = _highest(facts, limits)
     if highest is None or max(highest, _worst_issue(facts, limits)) >= limits.near_roof:
@@ -159,24 +158,24 @@ def latency(facts: Facts, limits: Thresholds) -> Finding | None:
     return Finding("latency_bound", text, figures)
 
 
-def _highest(facts: Facts, limits: Thresholds) -> float | None:
+def _highest(facts: Evidence, limits: Thresholds) -> float | None:
     """The largest fraction of all roofs; None where one that could be near was not counted.
 
     Where integers were not counted all instructions may be some: that they could be near their pipe's limit
     holds the advice back, and is no figure to report.
     """
-    fractions = [_level(facts, level) for level in LABELS]
+    fractions = [_level(facts, level) for level in LEVELS]
     fractions += [_arithmetic(facts, limits), _issue(facts, limits)]
     known = [fraction for fraction in fractions if fraction is not None]
     return max(known) if len(known) == len(fractions) else None
 
 
-def _level(facts: Facts, level: str) -> float | None:
+def _level(facts: Evidence, level: str) -> float | None:
     """Fraction of a level's roof; 0 where the level is known to be idle."""
     return 0.0 if facts.number(f"{level}_transactions") == 0 else facts.number(f"{level}_of_roof")
 
 
-def _arithmetic(facts: Facts, limits: Thresholds) -> float | None:
+def _arithmetic(facts: Evidence, limits: Thresholds) -> float | None:
     """The largest fraction of the peaks of all types that do any work; None when a type is unknown."""
     work = {name: facts.number(f"{name}_flops") for name in FP_TYPES}
     tensor = facts.tensor_operations()
@@ -190,7 +189,7 @@ def _arithmetic(facts: Facts, limits: Thresholds) -> float | None:
     return max(known, default=0.0) if len(known) == len(fractions) else None
 
 
-def _issue(facts: Facts, limits: Thresholds) -> float | None:
+def _issue(facts: Evidence, limits: Thresholds) -> float | None:
     """Fraction of the issue slots, or of the integer pipe where that is nearer and integers were counted."""
     rates = facts.numbers("issued_gips", "peak_gips")
     if rates is None or not rates[1]:
@@ -201,7 +200,7 @@ def _issue(facts: Facts, limits: Thresholds) -> float | None:
     return max(issued, issued * share / limits.integer_rate)
 
 
-def _worst_issue(facts: Facts, limits: Thresholds) -> float:
+def _worst_issue(facts: Evidence, limits: Thresholds) -> float:
     """Fraction of the integer pipe's limit if all instructions were integers; 0 where these were counted."""
     rates = facts.numbers("issued_gips", "peak_gips")
     if facts.number("integer_instructions") is not None or rates is None or not rates[1]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Final
 
+from roofctl.core.levels import LEVEL_LABELS, level_label
+
 FP_TYPES: Final = ("fp64", "fp32", "fp16")
 """Types outside tensor cores; ``fp32_flops`` counts the operations of ``fp32``."""
 
@@ -31,7 +33,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Facts:
+class Evidence:
     """What is known of a kernel, per launch; None, nan and absence all mean unknown."""
 
     given: Mapping[str, Any]
@@ -60,6 +62,10 @@ class Facts:
         """A text by name; empty when unknown."""
         value = self.given.get(name)
         return value if isinstance(value, str) else ""
+
+    def label(self, level: str) -> str:
+        """A memory level as it is printed for this kernel's GPU; ``memory`` for no level."""
+        return level_label(level, self.word("memory_label") or LEVEL_LABELS["hbm"]) or "memory"
 
     def caveat(self, quantity: str) -> str:
         """The caveat of a quantity; empty when it is exact."""

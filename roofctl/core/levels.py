@@ -9,7 +9,16 @@ LEVELS: Final = ("l1", "l2", "hbm")
 """The levels of a roofline, from the SM outwards."""
 
 LEVEL_LABELS: Final[Mapping[str, str]] = {"l1": "L1", "l2": "L2", "hbm": "HBM", "shared": "shared memory"}
-"""Labels of memory levels. ``hbm`` is the board's memory: ``GpuProfile.memory_label`` where the GPU is known."""
+"""Labels of memory levels; that of ``hbm`` is the one of boards with HBM."""
+
+DRAM: Final = "DRAM"
+"""Label of the level ``hbm`` for boards with other memory, and where the board is not known."""
+
+
+def level_label(level: str, memory_label: str) -> str:
+    """A level as it is printed for a board whose memory is printed as ``memory_label``; other names as they are."""
+    return memory_label if level == "hbm" else LEVEL_LABELS.get(level, level)
+
 
 CeilingUnit = Literal["B/s", "warp_inst/s", "FLOP/s", "s"]
 

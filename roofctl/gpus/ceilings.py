@@ -21,6 +21,7 @@ def theoretical_roofline(profile: GpuProfile, clock: Clock | None = None) -> Roo
     levels = (l1, _l2(profile), _hbm(profile))
     return Roofline(
         gpu=profile.name,
+        memory_label=profile.memory_label,
         peak=_peak(profile, sm_clock),
         bandwidths=tuple(bandwidth for bandwidth in levels if bandwidth),
         absent={
@@ -56,6 +57,7 @@ def measured_roofline(profile: GpuProfile, measured: Measured) -> Roofline:
     shared = measured.ceilings.get("shared")
     return Roofline(
         gpu=profile.name,
+        memory_label=profile.memory_label,
         peak=peak,
         bandwidths=tuple(bandwidths),
         absent=absent,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Final, Generic, Literal, TypeVar, g
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
-from roofctl.core.levels import LEVEL_LABELS, CeilingUnit, unit_of
+from roofctl.core.levels import DRAM, LEVEL_LABELS, CeilingUnit, level_label, unit_of
 from roofctl.core.precisions import PRECISIONS
 
 SCHEMA_VERSION: Final = 1
@@ -201,11 +201,11 @@ class GpuProfile(Model):
     @property
     def memory_label(self) -> str:
         """How the board's memory is printed: "HBM" for HBM of any generation, "DRAM" for every other kind."""
-        return "HBM" if (self.memory.type.value or "").startswith("HBM") else "DRAM"
+        return LEVEL_LABELS["hbm"] if (self.memory.type.value or "").startswith("HBM") else DRAM
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this board; other names are their own label."""
-        return self.memory_label if level == "hbm" else LEVEL_LABELS.get(level, level)
+        return level_label(level, self.memory_label)
 
     def boost_hz(self, precision: str) -> float | None:
         """The boost clock that the vendor states for a type of operation, None where the tensor clock is not known."""

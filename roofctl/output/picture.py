@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
+from roofctl.core.levels import LEVELS
 from roofctl.core.notes import Note
 from roofctl.output.captions import subtitle
 from roofctl.plots.figure import Figure, hierarchical, multi
@@ -17,7 +18,7 @@ from roofctl.plots.style import PlotOptions
 from roofctl.plots.style_file import load_style, restyle
 from roofctl.plots.time import time
 from roofctl.plots.walls import walls
-from roofctl.roofline.model import LEVELS, KernelPoints, Roofline
+from roofctl.roofline.model import KernelPoints, Roofline
 from roofctl.roofline.walls import Space, wall_points
 from roofctl.study.study import Study, timings_of
 

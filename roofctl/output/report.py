@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from roofctl.core.kernel_names import elide, some
+from roofctl.core.levels import LEVELS
 from roofctl.core.units import duration, prefixed, significant
 from roofctl.output.markdown import code_span
 from roofctl.output.rows import COLUMNS, rows
 from roofctl.roofline.analyse import Analysis, Explained
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
-from roofctl.roofline.model import ISSUE, LEVEL_LABELS, LEVELS, WORK_LABELS, KernelBound, Model, Roofline
+from roofctl.roofline.model import ISSUE, WORK_LABELS, Model, Roofline
+from roofctl.roofline.result import Result
 from roofctl.study.study import Study
 
 SCHEMA: Final = 1
@@ -30,22 +32,17 @@ _NARROWEST: Final = 40
 _NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
 
-_LEVEL_HEADINGS: Final = (
-    *(f">{LEVEL_LABELS[level]} int." for level in LEVELS),
-    *(f">{LEVEL_LABELS[level]} % roof" for level in LEVELS),
-)
-HEADINGS: Final[Mapping[Model, tuple[str, ...]]] = {
-    "instruction": (
-        *(">#", "kernel", ">launches", ">time", ">share", ">GIPS", ">lost"),
-        *_LEVEL_HEADINGS,
-        "bound",
-    ),
-    "flop": (
-        *(">#", "kernel", "type", ">launches", ">time", ">share", ">rate", ">% peak"),
-        *_LEVEL_HEADINGS,
-        "bound",
-    ),
+_HEADINGS: Final[Mapping[Model, tuple[str, ...]]] = {
+    "instruction": (">#", "kernel", ">launches", ">time", ">share", ">GIPS", ">lost"),
+    "flop": (">#", "kernel", "type", ">launches", ">time", ">share", ">rate", ">% peak"),
 }
+
+
+def headings(analysis: Analysis) -> list[str]:
+    """Headings of the table for people; ``>`` before one aligns its column right."""
+    labels = [analysis.kernels[0].label(level) for level in LEVELS]
+    of_levels = [*(f">{label} int." for label in labels), *(f">{label} % roof" for label in labels)]
+    return [*_HEADINGS[analysis.model], *of_levels, "bound"]
 
 
 def document(study: Study) -> dict[str, Any]:
@@ -152,12 +149,11 @@ def table(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
     ``#`` is the number that the kernel has in a picture of the same selection.
     """
     several = len({each.result.kernel.source for each in analysis.explained}) > 1
-    headings = [*HEADINGS[analysis.model], "source"] if several else list(HEADINGS[analysis.model])
     body = [
         [str(number), *_cells(each, analysis.model), *([each.result.kernel.files] if several else [])]
         for number, each in enumerate(analysis.explained, 1)
     ]
-    return headings, body
+    return [*headings(analysis), *(["source"] if several else [])], body
 
 
 def advice_lines(analysis: Analysis, most: int = ADVISED) -> list[tuple[str, str, str]]:
@@ -222,7 +218,7 @@ def _cells(explained: Explained, model: Model) -> list[str]:
         *(_rate_cells(result)),
         *(or_unknown(result.intensity(level, model), significant) for level in LEVELS),
         *(or_unknown(result.of_roof(level), percent) for level in LEVELS),
-        bound_words(result.bound, result.points.work or ISSUE),
+        bound_text(result),
     ]
 
 
@@ -233,11 +229,13 @@ def _rate_cells(result: InstructionResult | FlopResult) -> list[str]:
     return [or_unknown(result.per_second, lambda rate: prefixed(rate, unit)), or_unknown(result.of_peak, percent)]
 
 
-def bound_words(bound: KernelBound | None, work: str = ISSUE) -> str:
+def bound_text(result: Result) -> str:
     """``HBM`` for a kernel bound by that level's bandwidth, ``instructions`` or ``FP32`` for one bound by a peak."""
-    if bound is None:
+    if result.bound is None:
         return _UNKNOWN
-    return LEVEL_LABELS[bound.level or ""] if bound.bound == "memory" else WORK_LABELS[work]
+    if result.bound.level and result.bound.bound == "memory":
+        return result.kernel.label(result.bound.level)
+    return WORK_LABELS[result.points.work or ISSUE]
 
 
 def or_unknown(value: Any, show: Any) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from roofctl.core.levels import LEVELS
 from roofctl.core.units import SECTOR_BYTES
 from roofctl.roofline.analyse import Analysis, Explained
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
-from roofctl.roofline.model import LEVELS, Model
+from roofctl.roofline.model import Model
 from roofctl.roofline.result import Result
 
 _INSTRUCTION: Final = (

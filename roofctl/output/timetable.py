@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from roofctl.core.kernel_names import elide
+from roofctl.core.levels import LEVELS
 from roofctl.core.units import duration
 from roofctl.output.report import head, or_unknown, percent, with_code_spans
-from roofctl.roofline.model import LEVEL_LABELS, LEVELS
 from roofctl.roofline.time_based import COMPUTE, LAUNCH, MEASURED, Timing, Total, total
 from roofctl.study.study import Study
 
@@ -19,13 +19,7 @@ COLUMNS: Final = (
 )
 """Names of a row, in order. Seconds are per launch but for ``seconds_total``; null where not known."""
 
-HEADINGS: Final = (
-    *(">#", "kernel", ">launches", ">time", ">compute", *(f">{LEVEL_LABELS[level]}" for level in LEVELS)),
-    *(">launch", "bound", ">% of time"),
-)
-
 _NAME_WIDTH: Final = 48
-_BOUNDS: Final = {COMPUTE: "compute", LAUNCH: "launch", **LEVEL_LABELS}
 
 
 def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
@@ -89,13 +83,19 @@ def markdown_table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]
     return with_code_spans(*table(timings))
 
 
+def headings(timings: Sequence[Timing]) -> list[str]:
+    """Headings of the table for people; ``>`` before one aligns its column right."""
+    levels = [f">{timings[0].label(level)}" for level in LEVELS]
+    return [">#", "kernel", ">launches", ">time", ">compute", *levels, ">launch", "bound", ">% of time"]
+
+
 def table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]]]:
     """Headings and cells for people, times per launch; the last row is the total over all launches.
 
     ``#`` is the number that the kernel has in a picture of the same selection.
     """
     body = [_cells(number, timing) for number, timing in enumerate(timings, 1)]
-    return list(HEADINGS), [*body, _total_cells(total(timings))]
+    return headings(timings), [*body, _total_cells(total(timings))]
 
 
 def _cells(number: int, timing: Timing) -> list[str]:
@@ -108,7 +108,7 @@ def _cells(number: int, timing: Timing) -> list[str]:
         or_unknown(timing.compute_seconds, _time),
         *(or_unknown(timing.level_seconds.get(level), _time) for level in LEVELS),
         or_unknown(timing.launch_seconds, duration),
-        or_unknown(timing.bound, _BOUNDS.__getitem__),
+        or_unknown(timing.bound, timing.label),
         or_unknown(timing.of_bound, percent),
     ]
 

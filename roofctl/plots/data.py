@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from roofctl.core.errors import InputError
+from roofctl.core.levels import LEVELS
 from roofctl.plots.axis_units import AXIS_UNITS, AxisUnits
 from roofctl.plots.style import PlotOptions
 from roofctl.plots.text import elide, listing, plain
-from roofctl.roofline.model import ISSUE, LEVELS, WORK_LABELS, Assessment, KernelPoints, Point, Roofline, assess
+from roofctl.roofline.model import ISSUE, WORK_LABELS, Assessment, KernelPoints, Point, Roofline, assess
 
 _NAME_WIDTH: Final = 160.0
 """Points that a kernel's name takes in a footnote."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from roofctl.roofline.model import LEVELS, KernelPoints
+from roofctl.core.levels import LEVELS
+from roofctl.roofline.model import KernelPoints
 
 # Okabe and Ito's palette, which every kind of colour vision can distinguish; neighbours differ in lightness too.
 KERNEL_COLORS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")

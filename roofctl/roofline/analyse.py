@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from roofctl import advice
 from roofctl.advice import Finding
 from roofctl.core.kernel_names import short_names
+from roofctl.core.levels import LEVEL_LABELS
 from roofctl.core.notes import Note
 from roofctl.launches.aggregate import KernelTable
 from roofctl.quantities import Chip
@@ -69,10 +70,12 @@ def analyse(
     selection: Selection | None = None,
     ranks: Mapping[str, int] | None = None,
     with_advice: bool = True,
+    memory_label: str = LEVEL_LABELS["hbm"],
 ) -> Analysis:
     """Results of the selected kernels; with a machine also fractions, bounds, verdicts and advice.
 
-    ``ranks`` are those of sources that belong to one of a job's processes.
+    ``ranks`` are those of sources that belong to one of a job's processes. ``memory_label`` is how the level ``hbm``
+    is printed.
     Where only the other count of instructions was captured it is used, with a note.
     Kernels of several captures stay apart and carry their source; shares are of all kernels'
     time, selected or not. Raises InputError that lists the kernels when the selection is empty, and
@@ -81,7 +84,7 @@ def analyse(
     choice = choice or ModelChoice()
     rows = select(table, selection or Selection())
     shorts = short_names(table.frame["kernel"].iloc[rows])
-    kernels = kernels_of(table, rows, shorts, ranks or {})
+    kernels = kernels_of(table, rows, shorts, ranks or {}, memory_label)
     work = _Work(choice, machine, chip, several=len(table.captures) > 1, with_advice=with_advice)
     if choice.model == "flop":
         flop.check_counted(kernels)

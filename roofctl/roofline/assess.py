@@ -7,7 +7,7 @@ from typing import Final
 
 from roofctl.core.kernel_names import some
 from roofctl.core.notes import Note
-from roofctl.roofline.model import LEVEL_LABELS, KernelPoints, Point, Roofline, assess
+from roofctl.roofline.model import KernelPoints, Point, Roofline, assess
 
 _MOST_SINGLE: Final = 3
 """More kernels than this above a roof share one note."""
@@ -21,11 +21,14 @@ def above_roof(kernels: Sequence[KernelPoints], roofline: Roofline) -> list[Note
             assessment = assess(point, roofline)
             if assessment and assessment.above_roof:
                 above.setdefault(point.level, []).append((kernel.short_name, assessment.fraction, point))
-    return [Note(text, warning=True) for level, found in above.items() for text in _above_texts(level, found)]
+    return [
+        Note(text, warning=True)
+        for level, found in above.items()
+        for text in _above_texts(roofline.label(level), found)
+    ]
 
 
-def _above_texts(level: str, found: Sequence[tuple[str, float, Point]]) -> list[str]:
-    label = LEVEL_LABELS[level]
+def _above_texts(label: str, found: Sequence[tuple[str, float, Point]]) -> list[str]:
     if len(found) <= _MOST_SINGLE:
         return [f"{name} is {share:.0%} of its {label} roof, above it: {_above_cause([p])}" for name, share, p in found]
     worst = sorted(found, key=lambda entry: -entry[1])

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from roofctl import advice
+from roofctl.core.levels import LEVELS
 from roofctl.core.units import percent
 from roofctl.roofline.flop import OPERATIONS, FlopResult
 from roofctl.roofline.instruction import InstructionResult
 from roofctl.roofline.kernel import Kernel
-from roofctl.roofline.model import LEVEL_LABELS, LEVELS, WORK_LABELS, Clock, Roofline
+from roofctl.roofline.model import WORK_LABELS, Clock, Roofline
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def evidence(result: InstructionResult, machine: Machine | None) -> dict[str, An
         "bound_level": bound.level if bound else None,
         "kernel": kernel.name,
         "short_name": kernel.short_name,
+        "memory_label": kernel.memory_label,
         "grid": _shape(kernel.grid),
         "block": _shape(kernel.block),
         "caveats": kernel.caveats,
@@ -75,7 +77,7 @@ def flop_verdict(result: FlopResult, *, ceilings: bool) -> str:
     """One sentence on a type of operation: what bounds it and how near; ``ceilings``: whether any are known."""
     if result.work is None:
         return result.none
-    work = WORK_LABELS[result.work]
+    kernel, work = result.kernel, WORK_LABELS[result.work]
     without = (
         (result.per_second is None, "no time was captured"),
         (not ceilings, "there are no ceilings to compare with"),
@@ -86,9 +88,9 @@ def flop_verdict(result: FlopResult, *, ceilings: bool) -> str:
     bound, of_peak = result.bound, result.of_peak or 0.0
     fraction = _ratio(result.per_second, bound.attainable if bound else None)
     if bound is not None and fraction is not None:
-        binding = LEVEL_LABELS[bound.level] if bound.bound == "memory" and bound.level else f"{work} arithmetic"
+        binding = kernel.label(bound.level) if bound.bound == "memory" and bound.level else f"{work} arithmetic"
         return f"{percent(fraction)} of the roof of {binding}, {_factor(fraction)}"
-    lacking = [LEVEL_LABELS[lv] for lv in LEVELS if result.of_roof(lv) is None and result.transactions(lv) != 0]
+    lacking = [kernel.label(lv) for lv in LEVELS if result.of_roof(lv) is None and result.transactions(lv) != 0]
     share = f"{percent(of_peak)} of the {work} peak"
     if of_peak >= advice.near_roof():
         return f"bound by {work} arithmetic: {share}, {_factor(of_peak)} (not known: {', '.join(lacking)})"

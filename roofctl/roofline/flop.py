@@ -7,25 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from roofctl.core.errors import InputError
+from roofctl.core.levels import LEVELS
+from roofctl.core.precisions import COUNTED, PRECISIONS
 from roofctl.quantities import Chip
 from roofctl.roofline import spread
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.missing import Reasons
-from roofctl.roofline.model import LEVELS, WORK_LABELS, KernelPoints, Roofline
+from roofctl.roofline.model import WORK_LABELS, KernelPoints, Roofline
 from roofctl.roofline.result import Result, assessed, points_of
 from roofctl.roofline.traffic import Traffic, missing_levels, note_levels, note_time, traffic_of
 
-OPERATIONS: Final[Mapping[str, str]] = {
-    "fp64": "fp64_flops",
-    "fp32": "fp32_flops",
-    "fp16": "fp16_flops",
-    "fp64_tc": "tensor_fp64_ops",
-    "tf32_tc": "tensor_tf32_ops",
-    "bf16_tc": "tensor_bf16_ops",
-    "fp16_tc": "tensor_fp16_ops",
-    "fp8_tc": "tensor_fp8_ops",
-    "int8_tc": "tensor_int8_ops",
-}
+OPERATIONS: Final = COUNTED
 """The quantity that counts each type of operation."""
 
 ALL: Final = "all"
@@ -33,7 +25,9 @@ ALL: Final = "all"
 _LEAST_SHARE: Final = 0.01
 """Unless asked for, a type that does less of a kernel's operations than this is named but not drawn."""
 
-IN_SETS: Final = {"flop": ("fp64", "fp32", "fp16"), "tensor": tuple(w for w in OPERATIONS if w.endswith("_tc"))}
+IN_SETS: Final = {
+    name: tuple(work for work in OPERATIONS if PRECISIONS[work].metric_set == name) for name in ("flop", "tensor")
+}
 """The types of operation that each metric set counts."""
 
 
@@ -176,7 +170,7 @@ def _why_none(kernel: Kernel, counted: Mapping[str, Any], reasons: Reasons) -> s
     """Why a kernel has no operations: it is an integer kernel only where everything was counted."""
     unknown = [work for work in OPERATIONS if work not in counted and not _impossible(kernel, work)]
     if unknown:
-        kinds = {"tensor" if work.endswith("_tc") else WORK_LABELS[work] for work in unknown}
+        kinds = {"tensor" if PRECISIONS[work].tensor else WORK_LABELS[work] for work in unknown}
         reason = f"no floating-point work is known: {', '.join(sorted(kinds))} operations were not counted"
     else:
         kind = "only integer and memory work" if kernel["integer_instructions"] else "no floating-point work"

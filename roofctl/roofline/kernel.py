@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from roofctl.core.levels import LEVEL_LABELS, level_label
 from roofctl.launches.aggregate import KernelTable
 from roofctl.quantities import catalogue
 from roofctl.roofline.model import Spread
@@ -24,7 +25,8 @@ class Kernel:
     ``values`` holds every quantity of the catalogue (mean per launch, SI units; None where missing) and the times
     ``seconds_median``, ``_min``, ``_max``, ``_total``. ``caveats`` and ``missing`` are texts per quantity.
     ``spreads`` holds the smallest and the largest launch of a quantity, where both are known.
-    ``rank`` is that of the process of a parallel job, where the input has one.
+    ``rank`` is that of the process of a parallel job, where the input has one. ``memory_label`` is how the level
+    ``hbm`` is printed.
     """
 
     name: str
@@ -39,9 +41,14 @@ class Kernel:
     missing: Mapping[str, str]
     spreads: Mapping[str, Spread]
     rank: int | None = None
+    memory_label: str = LEVEL_LABELS["hbm"]
 
     def __getitem__(self, quantity: str) -> Any:
         return self.values.get(quantity)
+
+    def label(self, level: str) -> str:
+        """A memory level as it is printed for this kernel's GPU."""
+        return level_label(level, self.memory_label)
 
     def reason(self, quantity: str) -> str:
         """Why ``quantity`` has no value."""
@@ -59,7 +66,11 @@ class Kernel:
 
 
 def kernels_of(
-    table: KernelTable, rows: Sequence[int], short_names: Mapping[str, str], ranks: Mapping[str, int]
+    table: KernelTable,
+    rows: Sequence[int],
+    short_names: Mapping[str, str],
+    ranks: Mapping[str, int],
+    memory_label: str = LEVEL_LABELS["hbm"],
 ) -> list[Kernel]:
     """Kernels of the rows of ``table``, in the order given; shares are of the time of all kernels of a capture.
 
@@ -90,6 +101,7 @@ def kernels_of(
                 missing=capture.missing,
                 spreads=dict(_spreads(record)),
                 rank=ranks.get(source),
+                memory_label=memory_label,
             )
         )
     return kernels

@@ -72,6 +72,7 @@ def _timing(kernel: Kernel, roofline: Roofline, chip: Chip | None, launch_second
         missing=missing,
         caveats=caveats,
         source=kernel.source,
+        memory_label=kernel.memory_label,
         note=note,
     )
 

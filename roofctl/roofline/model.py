@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from roofctl.core.levels import LEVEL_LABELS, LEVELS, level_label
+from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import SECTOR_BYTES
-
-LEVELS: Final = ("l1", "l2", "hbm")
-LEVEL_LABELS: Final[Mapping[str, str]] = {"l1": "L1", "l2": "L2", "hbm": "HBM"}
 
 Model = Literal["instruction", "flop"]
 """What a roofline counts: warp instructions per transaction, or operations per byte."""
@@ -27,17 +26,8 @@ ISSUE: Final = "issue"
 """The work of the instruction roofline; in the FLOP roofline works are types of operations."""
 
 WORK_LABELS: Final[Mapping[str, str]] = {
-    "issue": "instructions",
-    "fp64": "FP64",
-    "fp32": "FP32",
-    "fp16": "FP16",
-    "bf16": "BF16",
-    "fp64_tc": "FP64 tensor",
-    "tf32_tc": "TF32 tensor",
-    "bf16_tc": "BF16 tensor",
-    "fp16_tc": "FP16 tensor",
-    "fp8_tc": "FP8 tensor",
-    "int8_tc": "INT8 tensor",
+    ISSUE: "instructions",
+    **{name: precision.label for name, precision in PRECISIONS.items()},
 }
 
 Basis = Literal["theoretical", "measured"]
@@ -151,11 +141,11 @@ class Roofline:
     model: Model = "instruction"
     others: tuple[Peak, ...] = ()
     shared: Bandwidth | None = None
-    memory_label: str = "HBM"
+    memory_label: str = LEVEL_LABELS["hbm"]
 
     def label(self, level: str) -> str:
         """The printed name of a level: L1, L2, and HBM or DRAM by the board's memory."""
-        return self.memory_label if level == "hbm" else LEVEL_LABELS.get(level, level)
+        return level_label(level, self.memory_label)
 
     @property
     def basis(self) -> Basis:
@@ -288,7 +278,7 @@ def assess(point: Point, roofline: Roofline) -> Assessment | None:
         return None
     fraction = point.per_second / attainable
     bound: Bound = "memory" if point.intensity < ridge else "compute"
-    roof = f"the {LEVEL_LABELS.get(point.level, point.level)} roof" if bound == "memory" else peak_words(point.work)
+    roof = f"the {roofline.label(point.level)} roof" if bound == "memory" else peak_words(point.work)
     if fraction > ABOVE_ROOF:
         verdict = f"{fraction:.0%} of {roof}: above it, so a clock, a counter or the GPU profile does not fit"
     else:

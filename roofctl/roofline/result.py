@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from roofctl.core.levels import LEVELS
 from roofctl.core.units import SECTOR_BYTES
 from roofctl.roofline import spread
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.model import (
-    LEVELS,
     TRAFFIC_BYTES,
     Assessment,
     KernelBound,

@@ -17,8 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from roofctl.core.levels import LEVEL_LABELS, LEVELS, level_label
 from roofctl.core.units import duration
-from roofctl.roofline.model import ABOVE_ROOF, LEVELS
+from roofctl.roofline.model import ABOVE_ROOF
 
 COMPUTE: Final = "compute"
 LAUNCH: Final = "launch"
@@ -48,6 +49,11 @@ class Timing:
     caveats: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     note: str = ""
+    memory_label: str = LEVEL_LABELS["hbm"]
+
+    def label(self, bound: str) -> str:
+        """A bound as it is printed: a level by its label for this GPU, ``compute`` and ``launch`` as they are."""
+        return level_label(bound, self.memory_label)
 
     def memory(self, levels: Sequence[str] = LEVELS) -> tuple[str, float] | None:
         """The level among ``levels`` that takes longest, and its seconds; None when none of them is known."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from roofctl.core.levels import LEVELS
 from roofctl.launches.evaluate import PASSED_BY, l1_was_passed_by
 from roofctl.quantities import Chip
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.missing import Reasons
-from roofctl.roofline.model import LEVEL_LABELS, LEVELS
 
 _SHORT_SECONDS: Final = 20e-6
 """Of shorter kernels a profiler's time is not good to 10 %: 11.15 µs were seen for one of 7.0 µs, and stamps differ."""
@@ -69,7 +69,7 @@ def _l1_was_passed_by(kernel: Kernel, found: dict[str, Traffic], chip: Chip | No
 def note_levels(kernel: Kernel, traffic: dict[str, Traffic], reasons: Reasons) -> None:
     """Add why levels have no point, and which counts are not exact."""
     for level, found in traffic.items():
-        label = LEVEL_LABELS[level]
+        label = kernel.label(level)
         if found.missing:
             reasons.add(f"no {label} point: {found.missing}", kernel.short_name)
         elif found.caveat:

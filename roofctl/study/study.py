@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.levels import DRAM, level_label
 from roofctl.core.notes import Note
 from roofctl.gpus import (
     Found,
@@ -91,6 +92,10 @@ class Study:
     general: tuple[Note, ...] = ()
     unread: tuple[RoofctlError, ...] = ()
 
+    def label(self, level: str) -> str:
+        """A memory level as it is printed for this GPU: HBM for boards that have it, DRAM for others."""
+        return level_label(level, self.profile.memory_label if self.profile else DRAM)
+
 
 def study(request: Request) -> Study:
     """Read, group and judge. Raises InputError (or CounterAccessError) for inputs that cannot be used."""
@@ -106,6 +111,7 @@ def study(request: Request) -> Study:
     name = profile.chip if profile else catalogue().chip_of(next(iter(device.compute_capabilities), None))
     chip = catalogue().chips.get(name or "")
     notes += _pascal(profile.compute_capability if profile else next(iter(device.compute_capabilities), ""))
+    memory_label = profile.memory_label if profile else DRAM
     kernels = aggregate(launch_table(parts, name), request.group)
     clocks, said = choose_clocks(kernels, device, profile, request.clock)
     notes += said
@@ -126,6 +132,7 @@ def study(request: Request) -> Study:
         selection=request.selection,
         ranks={source.label: source.rank for source in sources if source.rank is not None},
         with_advice=request.advice,
+        memory_label=memory_label,
     )
     return Study(
         sources=reading.labels,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,7 @@ import pytest
 from roofctl.output.csv import to_csv
 from roofctl.output.markdown import to_markdown
 from roofctl.output.report import (
-    HEADINGS,
-    bound_words,
+    bound_text,
     ceilings,
     csv_table,
     document,
@@ -30,6 +30,11 @@ from roofctl.study.study import Request, Study, study
 from support.shapes import DRAM_R, FULL, ISSUED, L2, LSU, SHARED_LD, SHARED_ST, TIME, L, ncu_raw, ncu_summary, write
 
 H200 = {"device__attribute_display_name": "NVIDIA H200", "launch__sm_count": 132}
+
+HEADINGS = [
+    *(">#", "kernel", ">launches", ">time", ">share", ">GIPS", ">lost"),
+    *(">L1 int.", ">L2 int.", ">HBM int.", ">L1 % roof", ">L2 % roof", ">HBM % roof", "bound"),
+]
 
 # Scripts rely on these names, in this order: change them and the schema number together.
 STABLE = [
@@ -176,7 +181,7 @@ def test_markdown_is_a_table_whatever_the_names_hold(tmp_path: Path) -> None:
     text = to_markdown(*markdown_table(answer(tmp_path, L("void f<1|2>(a)"), L("void f<3|`4`>(a)", id="1")).analysis))
     lines = text.splitlines()
     assert len(lines) == 4
-    assert {line.replace("\\|", "").count("|") for line in lines} == {len(HEADINGS["instruction"]) + 1}
+    assert {line.replace("\\|", "").count("|") for line in lines} == {len(HEADINGS) + 1}
     assert "`f<1\\|2>`" in lines[2]
     assert "`f<3\\| 4 >`" in lines[3]
     assert set(lines[1]) <= set("| -:")
@@ -184,7 +189,7 @@ def test_markdown_is_a_table_whatever_the_names_hold(tmp_path: Path) -> None:
 
 def test_cells_for_people(tmp_path: Path) -> None:
     headings, body = table(answer(tmp_path).analysis)
-    assert headings == list(HEADINGS["instruction"])
+    assert headings == HEADINGS
     rows = {cells[1]: cells for cells in body}
     assert rows["k"][2:] == [
         "1",
@@ -234,8 +239,21 @@ def test_the_number_of_a_row_has_its_full_name(tmp_path: Path) -> None:
     ("bound", "level", "words"),
     [("memory", "l2", "L2"), ("memory", "hbm", "HBM"), ("compute", None, "instructions"), (None, None, "–")],
 )
-def test_bound_in_words(bound: Bound | None, level: str | None, words: str) -> None:
-    assert bound_words(KernelBound(bound, level, 1.0) if bound else None) == words
+def test_bound_in_words(bound: Bound | None, level: str | None, words: str, tmp_path: Path) -> None:
+    result = answer(tmp_path).analysis.explained[0].result
+    assert bound_text(replace(result, bound=KernelBound(bound, level, 1.0) if bound else None)) == words
+
+
+def test_boards_without_hbm_have_dram(tmp_path: Path) -> None:
+    facts = {"device__attribute_display_name": "NVIDIA GeForce RTX 3090", "launch__sm_count": 82}
+    launch = L("k(int)", {**FULL, **facts, DRAM_R: 10_000_000}, cc="8.6")
+    found = study(Request(inputs=tuple(write(tmp_path, a=ncu_raw([launch])))))
+    headings, ((*_, bound),) = table(found.analysis)
+    assert headings == [heading.replace("HBM", "DRAM") for heading in HEADINGS]
+    assert bound == "DRAM"
+    assert "DRAM" in str(found.analysis.explained[0].verdict)
+    assert "HBM" not in str([*found.notes, *found.analysis.explained])
+    assert {"hbm_intensity", "hbm_of_roof"} <= document(found)["kernels"][0].keys()
 
 
 def test_every_null_time_and_fraction_has_its_reason(tmp_path: Path) -> None:
