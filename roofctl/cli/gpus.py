@@ -11,7 +11,7 @@ from roofctl.cli.common import put, say, show_as, talk_options
 from roofctl.core.errors import InputError
 
 if TYPE_CHECKING:
-    from roofctl.gpus import Found
+    from roofctl.gpus import FoundProfile
 
 
 @click.group("gpus", short_help="List, show, check and write GPU profiles.")
@@ -78,7 +78,7 @@ def show(name: str, form: str, history: bool) -> None:
         _print_details(data)
 
 
-def _print_history(found: Found, form: str) -> None:
+def _print_history(found: FoundProfile, form: str) -> None:
     from roofctl.microbench.store import history, history_rows
     from roofctl.microbench.summary import history_table
 
@@ -103,7 +103,7 @@ def _print_details(data: dict[str, Any]) -> None:
         put(f"\nnote: {note}")
 
 
-def _say_which(found: Found) -> None:
+def _say_which(found: FoundProfile) -> None:
     where = "" if found.layer == "path" else f", {found.layer}"
     say(f"GPU profile {found.profile.name} ({found.how}{where})")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path) -> Iterator[Path]:
     """A name beside ``path`` to write to, which takes the place of ``path`` at the end.
 
     When the block raises, ``path`` is as it was and nothing is left beside it. Raises OSError.

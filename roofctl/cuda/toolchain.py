@@ -17,7 +17,7 @@ from typing import Final
 import platformdirs
 
 from roofctl.core.errors import DeviceError, ToolError
-from roofctl.core.files import whole
+from roofctl.core.files import atomic_path
 from roofctl.core.process import Completed, run
 from roofctl.core.resources import shipped
 from roofctl.cuda import sass
@@ -179,7 +179,7 @@ def _keep(path: Path, image: bytes) -> None:
     """Write to the cache in one step; a cache that cannot be written only costs time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole(path) as temporary:
+        with atomic_path(path) as temporary:
             temporary.write_bytes(image)
     except OSError:
         return

@@ -7,11 +7,11 @@ from roofctl.gpus.check import load_measured, load_profile
 from roofctl.gpus.compute import flop_roofline
 from roofctl.gpus.match import match_device
 from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
-from roofctl.gpus.store import Found, all_profiles, find_measured, find_profile
+from roofctl.gpus.store import FoundProfile, all_profiles, find_measured, find_profile
 
 __all__ = [
     "Fact",
-    "Found",
+    "FoundProfile",
     "GpuProfile",
     "Measured",
     "MeasuredCeiling",

@@ -7,11 +7,11 @@ from typing import Any
 
 from roofctl.gpus.ceilings import measured_roofline, theoretical_roofline
 from roofctl.gpus.schema import Fact, GpuProfile, Measured
-from roofctl.gpus.store import Found
+from roofctl.gpus.store import FoundProfile
 from roofctl.roofline.model import Bandwidth, Clock, Roofline
 
 
-def summary(found: Found) -> dict[str, Any]:
+def summary(found: FoundProfile) -> dict[str, Any]:
     """The row of one profile in the list."""
     profile = found.profile
     return {
@@ -29,7 +29,7 @@ def summary(found: Found) -> dict[str, Any]:
     }
 
 
-def details(found: Found, measured: Measured | None) -> dict[str, Any]:
+def details(found: FoundProfile, measured: Measured | None) -> dict[str, Any]:
     """Everything that is known of one profile, and what follows from it."""
     profile = found.profile
     return summary(found) | {

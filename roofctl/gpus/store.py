@@ -25,7 +25,7 @@ _NAME_HINT: Final = "roofctl gpus list shows every name; roofctl gpus new NAME s
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundProfile:
     """A GPU profile, its file, how it was found ("alias a100 -> a100-sxm4-40gb") and in which layer."""
 
     profile: GpuProfile
@@ -38,7 +38,7 @@ class Found:
 class ProfileIndex:
     """All GPU profiles that names can reach, and the files that cannot be read as one."""
 
-    found: tuple[Found, ...]
+    found: tuple[FoundProfile, ...]
     broken: tuple[tuple[Path, InputError], ...]
 
 
@@ -70,25 +70,25 @@ def measured_files(folder: Path) -> tuple[Path, ...]:
 
 def profile_index(cwd: Path | None = None) -> ProfileIndex:
     """Every reachable GPU profile, first layer first; one name appears once."""
-    found: dict[str, Found] = {}
+    found: dict[str, FoundProfile] = {}
     broken: list[tuple[Path, InputError]] = []
     for layer, folder in layers(cwd):
         for path in profile_files(folder):
             if path.stem in found:
                 continue
             try:
-                found[path.stem] = Found(load_profile(path), path, f"name {path.stem}", layer)
+                found[path.stem] = FoundProfile(load_profile(path), path, f"name {path.stem}", layer)
             except InputError as error:
                 broken.append((path, error))
     return ProfileIndex(tuple(found.values()), tuple(broken))
 
 
-def all_profiles(cwd: Path | None = None) -> tuple[Found, ...]:
+def all_profiles(cwd: Path | None = None) -> tuple[FoundProfile, ...]:
     """Every readable GPU profile that a name can reach."""
     return profile_index(cwd).found
 
 
-def find_profile(name_or_path: str | Path, *, cwd: Path | None = None) -> Found:
+def find_profile(name_or_path: str | Path, *, cwd: Path | None = None) -> FoundProfile:
     """The GPU profile that a user means: a path (with a slash or ending in .yaml), a name or an alias.
 
     Names ignore case and take ``_`` and space for ``-``. Raises InputError with near matches.
@@ -101,7 +101,7 @@ def find_profile(name_or_path: str | Path, *, cwd: Path | None = None) -> Found:
         files = profile_files(folder)
         exact = next((path for path in files if canonical(path.stem) == name), None)
         if exact is not None:
-            return Found(load_profile(exact), exact, f"name {exact.stem}", layer)
+            return FoundProfile(load_profile(exact), exact, f"name {exact.stem}", layer)
         aliased = _by_alias(name, files, layer)
         if aliased is not None:
             return aliased
@@ -141,7 +141,7 @@ def write_profile(path: Path, text: str, *, force: bool) -> None:
         raise RoofctlError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def find_measured(found: Found) -> Measured | None:
+def find_measured(found: FoundProfile) -> Measured | None:
     """The measured result that belongs to a profile: beside its file or in the user's folder.
 
     The user's own result goes before one that lies beside a shipped profile.
@@ -173,7 +173,7 @@ def alias_clashes(files: tuple[Path, ...]) -> Iterator[str]:
             yield f"the name {name} belongs to {' and '.join(paths)}"
 
 
-def _by_path(text: str, cwd: Path | None) -> Found:
+def _by_path(text: str, cwd: Path | None) -> FoundProfile:
     path = Path(text).expanduser()
     path = path if path.is_absolute() or cwd is None else cwd / path
     if is_measured(path):
@@ -183,10 +183,10 @@ def _by_path(text: str, cwd: Path | None) -> Found:
         )
     if not path.is_file():
         raise InputError(f"there is no GPU profile at {path}", hint=_NAME_HINT)
-    return Found(load_profile(path), path, f"path {path}", "path")
+    return FoundProfile(load_profile(path), path, f"path {path}", "path")
 
 
-def _by_alias(name: str, files: tuple[Path, ...], layer: Layer) -> Found | None:
+def _by_alias(name: str, files: tuple[Path, ...], layer: Layer) -> FoundProfile | None:
     owners = [found for found in _readable(files) if name in map(canonical, found.profile.aliases)]
     if len(owners) > 1:
         paths = " and ".join(str(found.path) for found in owners)
@@ -194,17 +194,17 @@ def _by_alias(name: str, files: tuple[Path, ...], layer: Layer) -> Found | None:
     if not owners:
         return None
     owner = owners[0]
-    return Found(owner.profile, owner.path, f"alias {name} -> {owner.profile.name}", layer)
+    return FoundProfile(owner.profile, owner.path, f"alias {name} -> {owner.profile.name}", layer)
 
 
-def _readable(files: tuple[Path, ...]) -> Iterator[Found]:
+def _readable(files: tuple[Path, ...]) -> Iterator[FoundProfile]:
     """The profiles that load; a broken neighbour must not stop the lookup of another name."""
     for path in files:
         try:
             profile = load_profile(path)
         except InputError:
             continue
-        yield Found(profile, path, "", "path")
+        yield FoundProfile(profile, path, "", "path")
 
 
 def _unknown(text: str, known: ProfileIndex) -> InputError:

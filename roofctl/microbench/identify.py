@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from roofctl.core.errors import DeviceError, InputError
-from roofctl.gpus import Found, GpuProfile, find_profile, match_device
+from roofctl.gpus import FoundProfile, GpuProfile, find_profile, match_device
 from roofctl.gpus.match import plain_name
 from roofctl.microbench.device import ComputeDevice, DeviceFacts
 
 AUTO = "auto"
 
 
-def choose_profile(name: str, facts: DeviceFacts, *, cwd: Path | None = None) -> Found:
+def choose_profile(name: str, facts: DeviceFacts, *, cwd: Path | None = None) -> FoundProfile:
     """The profile called ``name``, or the one of this GPU for "auto"; refuses one that is another GPU's."""
     if name == AUTO:
         return _recognise(facts, cwd)
@@ -39,7 +39,7 @@ def misfit(profile: GpuProfile, facts: DeviceFacts) -> str:
     return ""
 
 
-def _recognise(facts: DeviceFacts, cwd: Path | None) -> Found:
+def _recognise(facts: DeviceFacts, cwd: Path | None) -> FoundProfile:
     profiles, reason = match_device(facts.name, facts.capability_text, facts.sm_count, cwd=cwd)
     fitting = [profile for profile in profiles if profile.nvml_names.value and not misfit(profile, facts)]
     if len(fitting) == 1:

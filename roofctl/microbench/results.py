@@ -10,7 +10,8 @@ from datetime import datetime, timezone
 from typing import Any, Final
 
 from roofctl import __version__
-from roofctl.gpus import Found, Measured, MeasuredCeiling
+from roofctl.gpus import Measured, MeasuredCeiling
+from roofctl.gpus.store import FoundProfile
 from roofctl.microbench.bench import Sampled
 from roofctl.microbench.device import DeviceFacts
 from roofctl.microbench.outcomes import Absent, Ceiling, Outcome, Sweep
@@ -22,7 +23,7 @@ _HASH_LENGTH: Final = 16
 class Run:
     """The circumstances of one calibration, and all that it gave so far."""
 
-    found: Found
+    found: FoundProfile
     facts: DeviceFacts
     nvcc: str
     arch: str

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from roofctl.core.errors import InputError, RoofctlError
-from roofctl.core.files import whole
-from roofctl.gpus import Found, Measured, find_measured, load_measured
+from roofctl.core.files import atomic_path
+from roofctl.gpus import FoundProfile, Measured, find_measured, load_measured
 from roofctl.gpus.check import MEASURED_SUFFIX
 from roofctl.gpus.store import user_profiles
 from roofctl.gpus.writer import render
@@ -81,7 +81,7 @@ class Kept:
     before: Measured | None
 
 
-def keep(found: Found, measured: Measured) -> Kept:
+def keep(found: FoundProfile, measured: Measured) -> Kept:
     """Write a result where lookups find it; a quick one does not replace an earlier full one."""
     before = earlier(found)
     if keeps_better(before, measured):
@@ -96,7 +96,7 @@ def text_of(measured: Measured) -> str:
     return render(measured.model_dump(mode="json"), _COMMENTS)
 
 
-def earlier(found: Found) -> Measured | None:
+def earlier(found: FoundProfile) -> Measured | None:
     """The result that is in force; None also for one that cannot be read, which must not stop a new one."""
     try:
         return find_measured(found)
@@ -104,7 +104,7 @@ def earlier(found: Found) -> Measured | None:
         return None
 
 
-def target(found: Found) -> Path:
+def target(found: FoundProfile) -> Path:
     """Where a new result goes: where lookups will find it first, beside the profile if that can be written."""
     name = f"{found.profile.name}{MEASURED_SUFFIX}"
     beside, own = found.path.parent / name, user_profiles() / name
@@ -143,7 +143,7 @@ def _archive(path: Path) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    with whole(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
         # A result is for everyone who reads the profile, whatever the user's mask.
         temporary.chmod(0o644)
@@ -154,7 +154,7 @@ def history_folder(path: Path) -> Path:
     return path.parent / HISTORY_FOLDER / path.name.removesuffix(MEASURED_SUFFIX)
 
 
-def history(found: Found) -> list[Measured]:
+def history(found: FoundProfile) -> list[Measured]:
     """Every readable result of a profile, newest first, from beside it and from the user's folder."""
     name = f"{found.profile.name}{MEASURED_SUFFIX}"
     paths = dict.fromkeys(folder / name for folder in (found.path.parent, user_profiles()))

@@ -12,7 +12,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from roofctl.core.errors import InputError
-from roofctl.core.files import whole
+from roofctl.core.files import atomic_path
 from roofctl.plots import text
 from roofctl.plots.axes import LABEL_SIZE
 from roofctl.plots.style import FAINT, INK
@@ -106,7 +106,7 @@ def save(figure: Figure, path: Path) -> None:
     """Write ``figure`` as PNG, SVG or PDF, by suffix. The write is atomic."""
     kind = check_suffix(path)
     try:
-        with whole(path) as temporary, settings():
+        with atomic_path(path) as temporary, settings():
             figure.savefig(temporary, format=kind[1:], dpi=figure.dpi, facecolor="white", metadata=_METADATA[kind])
     except OSError as error:
         raise InputError(

@@ -11,7 +11,7 @@ from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.levels import DRAM, level_label
 from roofctl.core.notes import Note
 from roofctl.gpus import (
-    Found,
+    FoundProfile,
     GpuProfile,
     find_measured,
     find_profile,
@@ -87,7 +87,7 @@ class Study:
     notes: tuple[Note, ...]
     question: InputError | None = None
     clocks: Clocks = field(default_factory=Clocks)
-    found: Found | None = None
+    found: FoundProfile | None = None
     chip: Chip | None = None
     general: tuple[Note, ...] = ()
     unread: tuple[RoofctlError, ...] = ()
@@ -176,7 +176,7 @@ def _pascal(compute_capability: str) -> list[Note]:
     return [Note(text, warning=True)]
 
 
-def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError | None, list[Note]]:
+def _profile(name: str | None, device: Device) -> tuple[FoundProfile | None, InputError | None, list[Note]]:
     """The GPU profile: the one named, else the one that the capture's own device name gives, else a question."""
     capability = next(iter(device.compute_capabilities), None)
     if name:
@@ -192,7 +192,7 @@ def _profile(name: str | None, device: Device) -> tuple[Found | None, InputError
     return None, _question(device_name, capability, candidates), []
 
 
-def _how(found: Found) -> list[Note]:
+def _how(found: FoundProfile) -> list[Note]:
     """Which profile an alias took; a name that was meant needs no word."""
     return [Note(f"GPU profile {found.profile.name} ({found.how})")] if found.how.startswith("alias") else []
 
@@ -262,7 +262,7 @@ class _Pair:
         return roofline
 
 
-def _rooflines(found: Found, request: Request, clocks: Clocks) -> tuple[list[_Pair], list[Note]]:
+def _rooflines(found: FoundProfile, request: Request, clocks: Clocks) -> tuple[list[_Pair], list[Note]]:
     """Rooflines in the order in which they are used: measured ones judge where they exist and are wanted."""
     choice, profile = request.ceilings, found.profile
     plain = theoretical_roofline(profile, clocks.sm)
@@ -287,7 +287,7 @@ def _rooflines(found: Found, request: Request, clocks: Clocks) -> tuple[list[_Pa
     return ([real, theoretical] if choice == "both" else [real]), [note]
 
 
-def _machine(found: Found, judge: _Pair, clocks: Clocks) -> Machine:
+def _machine(found: FoundProfile, judge: _Pair, clocks: Clocks) -> Machine:
     launch = launch_seconds(find_measured(found))
     return Machine(judge.instruction, judge.flop, launch, found.profile.sm_count.value, clocks.each)
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from roofctl.core.files import whole
+from roofctl.core.files import atomic_path
 
 
 def test_a_file_takes_its_place_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / ("long" * 60 + ".txt")
     path.write_text("before")
-    with whole(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text("after")
         assert path.read_text() == "before"
     assert path.read_text() == "after"
@@ -20,7 +20,7 @@ def test_a_file_takes_its_place_at_the_end(tmp_path: Path) -> None:
 
 
 def stopped_halfway(path: Path, stop: type[BaseException]) -> None:
-    with whole(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text("half")
         raise stop
 

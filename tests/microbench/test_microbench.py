@@ -17,7 +17,15 @@ from roofctl.core.errors import DeviceError, InputError, VerificationError
 from roofctl.core.levels import CALIBRATED, unit_of
 from roofctl.cuda import sass
 from roofctl.cuda.toolchain import arch_of, checked_arch, compile_command, cubin_options
-from roofctl.gpus import Found, GpuProfile, Measured, find_measured, find_profile, load_measured, measured_roofline
+from roofctl.gpus import (
+    FoundProfile,
+    GpuProfile,
+    Measured,
+    find_measured,
+    find_profile,
+    load_measured,
+    measured_roofline,
+)
 from roofctl.gpus.check import file_problems
 from roofctl.microbench import identify, limits, memory, reference, results, stats, store
 from roofctl.microbench.bench import Probe, Sampled
@@ -427,7 +435,7 @@ def test_the_file_reads_back_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Found:
+def found(tmp_path: Path) -> FoundProfile:
     profile = find_profile("h200")
     path = tmp_path / "profiles" / "h200.yaml"
     path.parent.mkdir()
@@ -439,12 +447,12 @@ def measured_at(when: str, *outcomes: object, **circumstances: object) -> Measur
     return results.to_measured(run(*outcomes, when=when, **circumstances))  # type: ignore[arg-type]
 
 
-def test_result_goes_beside_a_profile_that_can_be_written(found: Found) -> None:
+def test_result_goes_beside_a_profile_that_can_be_written(found: FoundProfile) -> None:
     assert store.target(found) == found.path.parent / "h200.measured.yaml"
 
 
 def test_result_goes_to_the_users_folder_where_the_profile_is_read_only(
-    found: Found, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    found: FoundProfile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setattr(store.os, "access", lambda *_: False)
@@ -452,7 +460,7 @@ def test_result_goes_to_the_users_folder_where_the_profile_is_read_only(
 
 
 def test_users_own_result_is_replaced_where_lookups_find_it_first(
-    found: Found, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    found: FoundProfile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     own = tmp_path / "config" / "roofctl" / "profiles" / "h200.measured.yaml"
@@ -460,7 +468,7 @@ def test_users_own_result_is_replaced_where_lookups_find_it_first(
     assert store.target(replace(found, layer="packaged")) == own
 
 
-def test_earlier_results_are_kept_and_listed_newest_first(found: Found) -> None:
+def test_earlier_results_are_kept_and_listed_newest_first(found: FoundProfile) -> None:
     path = store.target(found)
     for day in (1, 2, 3):
         store.write(path, measured_at(f"2026-01-0{day}T00:00:00+00:00", hbm(4.6e12 + day * 1e10)))
@@ -473,7 +481,7 @@ def test_earlier_results_are_kept_and_listed_newest_first(found: Found) -> None:
     json.dumps(rows)
 
 
-def test_results_of_one_second_are_all_kept_the_newest_first(found: Found) -> None:
+def test_results_of_one_second_are_all_kept_the_newest_first(found: FoundProfile) -> None:
     path = store.target(found)
     for rate in (4.61e12, 4.62e12, 4.63e12):
         store.write(path, measured_at("2026-01-01T00:00:00+00:00", hbm(rate)))
@@ -481,13 +489,13 @@ def test_results_of_one_second_are_all_kept_the_newest_first(found: Found) -> No
     assert [row["ceilings"]["hbm"] for row in rows] == [4.63e12, 4.62e12, 4.61e12]
 
 
-def test_the_datasheet_file_is_never_touched(found: Found) -> None:
+def test_the_datasheet_file_is_never_touched(found: FoundProfile) -> None:
     before = found.path.read_bytes()
     store.write(store.target(found), measured_at("2026-01-01T00:00:00+00:00", hbm()))
     assert found.path.read_bytes() == before
 
 
-def test_a_failed_write_leaves_the_old_result(found: Found, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_result(found: FoundProfile, monkeypatch: pytest.MonkeyPatch) -> None:
     path = store.target(found)
     store.write(path, measured_at("2026-01-01T00:00:00+00:00", hbm()))
     before = path.read_bytes()
