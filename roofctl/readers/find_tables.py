@@ -1,28 +1,36 @@
 """Find the tables in a profiler's output: by their header, wherever it stands.
 
-A file may hold banners, the application's own lines (with commas and quotes), several
-tables with different headers, and lines between rows. A header opens a table; what does
-not look like a row of it is passed over and counted.
+A file may hold banners, the application's own lines (with commas and quotes), several tables with different
+headers, and lines between rows. A header opens a table; what does not look like a row of it is passed over and
+counted. Lines that are plainly rows of the open table are split by pyarrow, many at a time; lines that are plainly
+foreign are counted; every other line is looked at by itself.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, Protocol
+
+import numpy as np
 
 from roofctl.core.profiler_text import PERMISSION_TOKEN
+from roofctl.readers.split import Layout, Lines, Rows, are_counts, matches, split, split_fields
 
 _BANNER: Final = re.compile(r"\s*(?:==(?:[A-Z]+|\d+)==|={8,}(?:\s|$))")
 _NVPROF_PROCESS: Final = re.compile(r"==(\d+)== NVPROF is profiling process")
 _MOST_KEPT: Final = 10_000
 _LONGEST_KEPT: Final = 2_000
-COUNT: Final = re.compile(r"\d{1,12}|\d{1,3}(?:[,.]\d{3}){1,3}")
-_DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")
-HEADER_WORDS: Final = re.compile(r"Kernel|Invocations|Time\s?\(%\)|Grid X|Avg Size|Counter_Name")
+_COUNT: Final = r"(?:[0-9]{1,12}|[0-9]{1,3}(?:[,.][0-9]{3}){1,3})"
+_DECIMAL: Final = r"[0-9]+(?:\.[0-9]+)?"
+_TITLES: Final = ("Kernel", "Invocations", "Time(%)", "Time (%)", "Grid X", "Avg Size", "Counter_Name")
+"""Every header has one of these."""
+_TITLE: Final = re.compile("|".join(map(re.escape, _TITLES)))
 _DELIMITERS: Final = ",;\t"
+_FEW: Final = 48
+"""Lines that are read one by one faster than many at a time."""
 
 # Kind of table by the names its header must hold; the first that fits wins.
 _SIGNATURES: Final[tuple[tuple[str, frozenset[str]], ...]] = (
@@ -41,15 +49,47 @@ _SIGNATURES: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("foreign_rocprof", frozenset({"Kernel_Name", "Counter_Name"})),
     ("foreign_nsys", frozenset({"Time (%)", "Total Time (ns)", "Instances", "Name"})),
 )
+_HEADER_LIKE: Final = (
+    r"Process ID|Metric Name|Event Name|Time\(%\)|Grid X|Correlation_ID|Avg Size|KernelName|Counter_Name|Total Time"
+    r"|[^,;\t\"]\"[^,;\t\"]"
+)
+"""RE2: a line has one name of each signature, or quotes by which csv may put a name together."""
+_NO_WORD: Final = r"[\x00-\x20\"]|[^\x00-\x7f]"
+"""RE2: what may stand before the first digit of a count: quotes and any kind of blank."""
+_NOTABLE: Final = rf"{_HEADER_LIKE}|{PERMISSION_TOKEN}|NVPROF is profiling|^(?:{_NO_WORD})*(?:=|$|\n)"
+"""RE2: a line that may be more than a foreign one while no table is open."""
+
 _NVPROF_TYPES: Final = ("GPU activities", "API calls", "OpenACC (excl)", "OpenACC (incl)", "Profiling result")
+_TIMES: Final = ("s", "ms", "us", "ns")
+_LAST_NEEDED: Final = {
+    "ncu_details": "Metric Value",
+    "ncu_summary": "Average",
+    "nvprof_metrics": "Avg",
+    "nvprof_events": "Avg",
+    "nvprof_summary": "Name",
+    "nvprof_trace": "Name",
+    "nvprof_counts": "Kernel",
+}
+"""The last column that is always read, by kind: details rows are ragged by design (rule columns follow)."""
+
+
+class Reader(Protocol):
+    """Takes the rows of one table."""
+
+    def columns(self) -> list[int]:
+        """Places of the columns that ``take`` needs."""
+
+    def take(self, rows: Rows) -> bool:
+        """Take rows, which come in order; False where more columns are needed first."""
 
 
 @dataclass
 class Table:
-    """One table: its header, the unit row if it has one, and rows with their line numbers.
+    """One table: its header, the unit row if it has one, and how many rows were read.
 
-    ``malformed`` lists lines that begin like a row but have more fields than the header,
-    or too few to hold a value, or end within a quoted cell; the last of these are in ``broken``, too.
+    ``pending`` are rows that were read one by one and not yet given to ``reader``. ``malformed`` lists lines that
+    begin like a row but have more fields than the header, or too few to hold a value, or end within a quoted cell;
+    the last of these are in ``broken``, too.
     """
 
     kind: str
@@ -57,9 +97,11 @@ class Table:
     line: int
     delimiter: str
     units: list[str] | None = None
-    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+    rows: int = 0
+    pending: list[tuple[int, list[str]]] = field(default_factory=list)
     malformed: list[int] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
+    reader: Reader | None = None
 
     def column(self, name: str) -> int | None:
         """Index of a column by name, or None."""
@@ -70,10 +112,47 @@ class Table:
         index = self.column(name)
         return row[index].strip() if index is not None and index < len(row) else ""
 
+    def unit(self, index: int) -> str:
+        """The unit of a column in the row of units; empty where there is none."""
+        return self.units[index] if self.units and index < len(self.units) else ""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the row of units has come, or a row: no row of units follows."""
+        return self.units is not None or self.rows > 0
+
+    def begins_row(self) -> list[tuple[int | None, str]]:
+        """Columns and the pattern that their cells have in a row of this table."""
+        if self.kind.startswith("ncu_"):
+            names = ("Process ID", "Invocations") if self.kind == "ncu_summary" else ("ID", "Process ID")
+            return [(self.column(name), _COUNT) for name in names]
+        if self.kind in ("nvprof_metrics", "nvprof_events", "nvprof_device"):
+            return [(self.column("Invocations"), _COUNT)]
+        if self.kind == "nvprof_summary":
+            return [(0, "|".join(map(re.escape, _NVPROF_TYPES)) if "Type" in self.header else _DECIMAL)]
+        if self.kind == "nvprof_trace":
+            return [(self.column("Start"), _DECIMAL)]
+        return [(self.column("Correlation_ID"), _COUNT)] if self.kind == "nvprof_counts" else []
+
+    def count_of_launches(self) -> int | None:
+        """The column that holds how many launches a row stands for; None where each stands for one."""
+        return self.column("Calls" if self.kind == "nvprof_summary" else "Invocations")
+
+    def least_fields(self) -> int:
+        """Fields that a row must at least have; a raw row that is short was cut off."""
+        if self.kind == "ncu_raw":
+            return len(self.header)
+        index = self.column(_LAST_NEEDED.get(self.kind, ""))
+        return 0 if index is None else index + 1
+
+    def layout(self) -> Layout:
+        """How its rows are written."""
+        return Layout(self.delimiter, self.least_fields(), len(self.header))
+
 
 @dataclass
 class Scan:
-    """What a file holds: tables, banner lines (``==PROF== …``), and lines that are neither.
+    """Tables of a file, banner lines (``==PROF== …``), and lines that are neither.
 
     ``outside`` are the first lines outside tables, banners too, in order; of the rest only what
     decides is kept, so that a log of any length fits. ``denied``: a foreign line says that the driver
@@ -89,7 +168,7 @@ class Scan:
     denied: bool = False
 
     def lines(self) -> list[str]:
-        """Lines outside tables by which a file without a usable table is judged."""
+        """Lines outside tables by which a file without a usable table is diagnosed."""
         return [*self.outside, *self.banners]
 
     def add_foreign(self, number: int, line: str) -> None:
@@ -100,6 +179,12 @@ class Scan:
         self._keep(line)
         if PERMISSION_TOKEN in line:
             self.denied = True
+
+    def add_many(self, lines: Lines, which: Any) -> None:
+        """As ``add_foreign`` for lines without any word that decides."""
+        self.foreign_lines += len(which)
+        self.foreign += (which[: _MOST_KEPT - len(self.foreign)] + lines.first).tolist()
+        self.outside += [lines.text(i)[:_LONGEST_KEPT] for i in which[: _MOST_KEPT - len(self.outside)].tolist()]
 
     def add_banner(self, line: str) -> None:
         """Keep a line of the profiler's own."""
@@ -120,30 +205,65 @@ def classify(header: Sequence[str]) -> str | None:
     return next((kind for kind, signature in _SIGNATURES if signature <= names), None)
 
 
-def split_fields(line: str, delimiter: str = ",") -> list[str]:
-    """Fields of one CSV line. A line never continues on the next: application output may hold lone quotes."""
-    # Python 3.10's csv refuses NUL, which a damaged file may hold anywhere.
-    return next(csv.reader([line.replace("\0", "\ufffd")], delimiter=delimiter), [])
-
-
-def scan(lines: Iterable[str]) -> Scan:
-    """Sort the lines of a file into tables, banners and foreign lines."""
-    scanner = Scanner()
-    for number, line in enumerate(lines, start=1):
-        scanner.feed(number, line)
-    return scanner.found
-
-
 class Scanner:
-    """Sorts lines one by one; ``table`` is the one that is open."""
+    """Sorts the lines of a file into tables, banners and foreign lines, block by block; ``open_reader`` per table.
 
-    def __init__(self) -> None:
+    ``promising``: a word of some header has come.
+    """
+
+    def __init__(self, open_reader: Callable[[Table], Reader | None]) -> None:
         csv.field_size_limit(2**27)
         self.found = Scan()
-        self.table: Table | None = None
+        self.promising = False
+        self._table: Table | None = None
+        self._open_reader = open_reader
+        self._number = 1
+        self._window = _FEW
 
-    def feed(self, number: int, line: str) -> None:
-        """Take the next line, which is line ``number`` of its file."""
+    def feed(self, block: bytes) -> None:
+        """Take the next lines of the file: UTF-8, each with its line end."""
+        self.promising = self.promising or any(title.encode() in block for title in _TITLES)
+        lines = Lines(block, self._number)
+        self._number += len(lines)
+        at = 0
+        while at < len(lines):
+            # Where tables follow each other closely, little is looked at again.
+            at, opened = self._feed_some(lines, np.arange(at, min(at + self._window, len(lines))))
+            self._window = _FEW if opened else 8 * self._window
+
+    def _feed_some(self, lines: Lines, which: Any) -> tuple[int, bool]:
+        """Take some lines, up to a header or to the first row under it: where to go on, and whether it was that."""
+        table, after = self._table, int(which[-1]) + 1
+        rows, others = None, which
+        if len(which) > _FEW and table and table.begun and (reader := self._reader(table)):
+            rows, others = _regular(table, lines, which, reader.columns())
+        stop = self._feed_others(lines, others, after)
+        if table:
+            self._deliver(table, lines, rows.kept(rows.lines < lines.first + stop) if rows else None)
+        return stop, stop < after
+
+    def _feed_others(self, lines: Lines, others: Any, after: int) -> int:
+        """Take lines one by one, all at once those that are plainly foreign; where the next lines begin."""
+        table = self._table
+        begun = table is not None and table.begun
+        if len(others) > _FEW:
+            notable = others[matches(lines.array(others), _notable(table), full=False)]
+        else:
+            notable = others
+        done = 0
+        for index in notable.tolist():
+            if len(notable) < len(others):
+                place = int(np.searchsorted(others, index))
+                self.found.add_many(lines, others[done:place])
+                done = place + 1
+            self._feed_line(lines.first + index, lines.text(index))
+            if self._table is not table or (table is not None and table.begun != begun):
+                return index + 1
+        if len(notable) < len(others):
+            self.found.add_many(lines, others[done:])
+        return after
+
+    def _feed_line(self, number: int, line: str) -> None:
         if not line.strip():
             return
         if _BANNER.match(line):
@@ -151,21 +271,90 @@ class Scanner:
         elif self._is_ncu() and self._add(number, line):
             return  # Two counts begin it: no header does, whatever names a row may hold.
         elif opened := _open_table(line, number):
-            self.table = opened
+            self._table = opened
             self.found.tables.append(opened)
         elif self._is_ncu() or not self._add(number, line):
             self.found.add_foreign(number, line)
 
     def _is_ncu(self) -> bool:
-        return self.table is not None and self.table.kind.startswith("ncu_")
+        return self._table is not None and self._table.kind.startswith("ncu_")
 
     def _add(self, number: int, line: str) -> bool:
         # A quoted cell that is still open takes the line end in.
-        return self.table is not None and _add_row(self.table, number, split_fields(line + "\n", self.table.delimiter))
+        return self._table is not None and _add_row(
+            self._table, number, split_fields(line + "\n", self._table.delimiter)
+        )
+
+    def _reader(self, table: Table) -> Reader | None:
+        if table.reader is None:
+            table.reader = self._open_reader(table)
+        return table.reader
+
+    def _deliver(self, table: Table, lines: Lines, rows: Rows | None) -> None:
+        """Give the reader of ``table`` rows that were split together and those that were read one by one, in order."""
+        pending, table.pending = table.pending, []
+        table.rows += len(rows) if rows else 0
+        reader = self._reader(table) if rows or pending else None
+        while reader:
+            places = reader.columns()
+            if rows and not rows.columns.keys() >= set(places):
+                rows = split(lines, rows.lines - lines.first, table.layout(), places)
+            if reader.take(Rows.merged([Rows.of_fields(pending, places), *([rows] if rows else [])], places)):
+                return
+
+
+def _notable(table: Table | None) -> str:
+    """RE2: lines that may be more than foreign ones while ``table`` is open."""
+    if table is None:
+        return _NOTABLE
+    delimiter = re.escape(table.delimiter)
+    if table.begun and table.kind.startswith("ncu_") and table.begins_row()[0][0] == 0:
+        return rf"{_NOTABLE}|^(?:{_NO_WORD}|[0-9.,])*[0-9](?:{_NO_WORD}|[0-9.,])*{delimiter}"
+    return f"{_NOTABLE}|{delimiter}"
+
+
+def _regular(table: Table, lines: Lines, which: Any, places: Sequence[int]) -> tuple[Rows | None, Any]:
+    """Those of some lines that are plainly rows of ``table``, split, and which lines the others are."""
+    kept = np.ones(len(which), np.bool_)
+    if lead := _lead(table):
+        first, second = lines.bytes[lines.starts[which]], lines.bytes[lines.starts[which] + 1]
+        kept = _table_of(lead)[np.where(first == ord('"'), second, first)]
+    if not table.kind.startswith("ncu_"):
+        kept &= ~matches(lines.array(which), rf"{_HEADER_LIKE}|^(?:{_NO_WORD})*=", full=False)
+    checks = table.begins_row()
+    launches = table.count_of_launches()
+    needed = [column for column, _ in checks if column is not None]
+    if np.count_nonzero(kept) <= _FEW or len(needed) < len(checks):
+        return None, which
+    rows = split(lines, which[kept], table.layout(), [*places, *needed, *([] if launches is None else [launches])])
+    good = np.ones(len(rows), np.bool_)
+    for column, pattern in checks:
+        array = rows.columns[column or 0]
+        if pattern != _COUNT or not are_counts(array):
+            good &= matches(array, pattern)
+    if launches is not None:
+        good &= matches(rows.columns[launches], _COUNT) & matches(rows.columns[launches], "[1-9]", full=False)
+    rows = rows.kept(good)
+    return rows, np.setdiff1d(which, rows.lines - lines.first, assume_unique=True)
+
+
+def _lead(table: Table) -> bytes:
+    """Bytes that a row can begin with, but for a quote; empty where the first column says nothing."""
+    column, pattern = next(iter(table.begins_row()), (None, ""))
+    if column != 0:
+        return b""
+    if pattern in (_COUNT, _DECIMAL):
+        return b"0123456789"
+    return b"".join(sorted({name[:1].encode() for name in _NVPROF_TYPES}))
+
+
+def _table_of(lead: bytes) -> Any:
+    """Which bytes are in ``lead``, by byte."""
+    return np.isin(np.arange(256), list(lead))
 
 
 def _open_table(line: str, number: int) -> Table | None:
-    if not HEADER_WORDS.search(line):
+    if not _TITLE.search(line):
         return None
     for delimiter in _DELIMITERS:
         if delimiter in line:
@@ -179,7 +368,7 @@ def _open_table(line: str, number: int) -> Table | None:
 
 def _add_row(table: Table, number: int, fields: list[str]) -> bool:
     """Take ``fields`` as a row of ``table``; False when the line is foreign to it."""
-    if table.units is None and not table.rows and _is_unit_row(table, fields):
+    if not table.begun and _is_unit_row(table, fields):
         table.units = [text.strip() for text in fields]
         return True
     if not _begins_like_row(table, fields):
@@ -190,10 +379,11 @@ def _add_row(table: Table, number: int, fields: list[str]) -> bool:
         return True
     while len(fields) > len(table.header) and not fields[-1].strip():
         fields.pop()
-    if not least_fields(table) <= len(fields) <= len(table.header) or not _counts_launches(table, fields):
+    if not table.least_fields() <= len(fields) <= len(table.header) or not _counts_launches(table, fields):
         table.malformed.append(number)
     else:
-        table.rows.append((number, fields))
+        table.rows += 1
+        table.pending.append((number, fields))
     return True
 
 
@@ -201,52 +391,28 @@ def _is_unit_row(table: Table, fields: Sequence[str]) -> bool:
     if table.kind == "ncu_raw":
         return len(fields) > 1 and not fields[0].strip() and not fields[1].strip()
     if table.kind == "nvprof_summary":
-        return table.field(fields, "Avg") in ("s", "ms", "us", "ns")
+        return table.field(fields, "Avg") in _TIMES
     if table.kind == "nvprof_trace":
-        return table.field(fields, "Duration") in ("s", "ms", "us", "ns")
+        return table.field(fields, "Duration") in _TIMES
     if table.kind == "nvprof_counts":
         return not table.field(fields, "Correlation_ID") and not table.field(fields, "Kernel")
     return False
 
 
 def _begins_like_row(table: Table, fields: Sequence[str]) -> bool:
-    if table.kind.startswith("ncu_"):
-        names = ("Process ID", "Invocations") if table.kind == "ncu_summary" else ("ID", "Process ID")
-        return all(COUNT.fullmatch(table.field(fields, name)) for name in names)
-    if table.kind in ("nvprof_metrics", "nvprof_events", "nvprof_device"):
-        return COUNT.fullmatch(table.field(fields, "Invocations")) is not None
-    if table.kind == "nvprof_summary":
-        typed = "Type" in table.header
-        return (fields[0] in _NVPROF_TYPES) if typed else _DECIMAL.fullmatch(fields[0].strip()) is not None
-    if table.kind == "nvprof_trace":
-        return _DECIMAL.fullmatch(table.field(fields, "Start")) is not None
-    if table.kind == "nvprof_counts":
-        return COUNT.fullmatch(table.field(fields, "Correlation_ID")) is not None
-    return len(fields) == len(table.header)
+    checks = table.begins_row()
+    if not checks:
+        return len(fields) == len(table.header)
+    texts = [(fields[column] if column is not None and column < len(fields) else "", p) for column, p in checks]
+    # Types of nvprof stand as they are, numbers may have blanks around them.
+    typed = table.kind == "nvprof_summary" and "Type" in table.header
+    return all(re.fullmatch(pattern, text if typed else text.strip()) for text, pattern in texts)
 
 
 def _counts_launches(table: Table, fields: Sequence[str]) -> bool:
     """Whether a summary's row says how many launches it stands for; other rows stand for one."""
-    column = "Calls" if table.kind == "nvprof_summary" else "Invocations"
-    text = table.field(fields, column)
-    return column not in table.header or (COUNT.fullmatch(text) is not None and text.strip("0,.") != "")
-
-
-def least_fields(table: Table) -> int:
-    """Fields that a row must at least have: those up to the last column that is always read.
-
-    Details rows are ragged by design (rule columns follow); a raw row that is short was cut off.
-    """
-    if table.kind == "ncu_raw":
-        return len(table.header)
-    needed = {
-        "ncu_details": "Metric Value",
-        "ncu_summary": "Average",
-        "nvprof_metrics": "Avg",
-        "nvprof_events": "Avg",
-        "nvprof_summary": "Name",
-        "nvprof_trace": "Name",
-        "nvprof_counts": "Kernel",
-    }.get(table.kind)
-    index = table.column(needed) if needed else None
-    return 0 if index is None else index + 1
+    column = table.count_of_launches()
+    if column is None:
+        return True
+    text = fields[column].strip() if column < len(fields) else ""
+    return re.fullmatch(_COUNT, text) is not None and text.strip("0,.") != ""

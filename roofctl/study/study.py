@@ -23,7 +23,7 @@ from roofctl.launches.aggregate import Group
 from roofctl.launches.evaluate import Note, complete
 from roofctl.launches.stacks import captures_of
 from roofctl.quantities import Chip, catalogue
-from roofctl.readers.numbers import Mark
+from roofctl.readers.numbers import DecimalSeparator
 from roofctl.roofline.analyse import Analysis, Instructions, Machine, Selection, Wanted, analyse
 from roofctl.roofline.kernel_times import timings
 from roofctl.roofline.model import Clock, Model, Roofline
@@ -51,7 +51,7 @@ class Request:
     ceilings: CeilingChoice | None = None
     group: Group = "kernel"
     instructions: Instructions = "thread"
-    mark: Mark | None = None
+    mark: DecimalSeparator | None = None
     selection: Selection = field(default_factory=Selection)
     model: Model = "instruction"
     precisions: tuple[str, ...] = ()

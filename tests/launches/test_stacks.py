@@ -29,7 +29,7 @@ def rank(number: int, **more: Any) -> Part:
         L("b<1>(int)", {**FULL, TIME: 70_000 - number, **more}, id="1", grid="(9, 1, 1)"),
         L("a(int)", {**FULL, TIME: 50_000 + 3 * number}, id="2", grid="(32, 1, 1)"),
     ]
-    (part,) = read_text(ncu_raw(launches).split("\n"), f"rank{number}.csv")
+    (part,) = read_text(ncu_raw(launches).encode(), f"rank{number}.csv")
     return part
 
 
@@ -83,7 +83,7 @@ def test_missing_values_are_for_the_long_way(stacked: list[int]) -> None:
 
 
 def test_files_that_complete_each_other_are_for_the_long_way(stacked: list[int]) -> None:
-    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).split("\n"), "timing.csv")
+    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).encode(), "timing.csv")
     one, two = both([*(rank(number) for number in range(20)), timing], "kernel")
     assert one == two
     assert stacked == []
@@ -121,7 +121,7 @@ def test_a_thousand_files_are_no_million_comparisons(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(grouping, "_conflict", counted)
     evaluated = evaluate(rank(0), "gh100")
-    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).split("\n"), "timing.csv")
+    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).encode(), "timing.csv")
     members = capture_members([evaluated] * 1000 + [evaluate(timing, "gh100")] * 3)
     assert [len(each) for each in members] == [2, 2, 2, *[1] * 997]
     assert calls <= 9
@@ -140,6 +140,6 @@ def test_completing_a_thousand_files_looks_at_each_once(monkeypatch: pytest.Monk
 
     original = counts._rows
     monkeypatch.setattr(counts, "_rows", rows)
-    (work,) = read_text(ncu_raw([L("a(int)", {ISSUED: 5})]).split("\n"), "work.csv")
+    (work,) = read_text(ncu_raw([L("a(int)", {ISSUED: 5})]).encode(), "work.csv")
     assert len(complete([real(work.frame, f"{n}.csv", work.names) for n in range(500)])) == 500
     assert calls == 500

@@ -29,7 +29,7 @@ from roofctl.launches.evaluate import Part
 from roofctl.profilers import tools
 from roofctl.quantities import catalogue
 from roofctl.readers import streams
-from roofctl.readers.convert import LARGEST, Cell, Converter, make_frame, shape
+from roofctl.readers.convert import LARGEST, Cell, Converter, array, part_of, shape
 from roofctl.readers.ncurep import container
 from roofctl.readers.ncurep.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
 from roofctl.readers.ncurep.container import Index, NotWhole, Stored
@@ -249,10 +249,12 @@ def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> P
     }
     converter = Converter(str(path), "point", catalogue())
     known = catalogue().counters()
-    counted = {name: _numbers(name, columns[name], units.get(name, ""), converter) for name in columns if name in known}
+    counted = {
+        name: array(_numbers(name, columns[name], units.get(name, ""), converter)) for name in columns if name in known
+    }
     having = {name for name, column in columns.items() if any(value is not None for value in column)}
     names = having.union(*(answer["others"] for answer in answers))
-    return Part(make_frame(identity, counted), str(path), frozenset(names))
+    return part_of(identity, counted, str(path), frozenset(names))
 
 
 def _shapes(columns: Mapping[str, list[Any]], names: Sequence[str], count: int) -> list[str | None]:
@@ -331,7 +333,7 @@ def plain(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def exported_lines(path: Path) -> list[str]:
+def exported(path: Path) -> bytes:
     """What the ncu on PATH prints of a report. Raises InputError that says what to install where that fails."""
     try:
         ncu = tools.locate("ncu")
@@ -362,7 +364,7 @@ def exported_lines(path: Path) -> list[str]:
             f"{path}: ncu {known} printed nothing of this report",
             hint=f"{_INSTALL}, or export it with the ncu that made it: {_export(path)}",
         )
-    return answer.stdout.splitlines()
+    return answer.stdout.encode()
 
 
 def _said(text: str) -> str:
