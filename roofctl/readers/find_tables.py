@@ -317,8 +317,9 @@ def _regular(table: Table, lines: Lines, which: Any, places: Sequence[int]) -> t
     """Those of some lines that are plainly rows of ``table``, split, and which lines the others are."""
     kept = np.ones(len(which), np.bool_)
     if lead := _lead(table):
-        first, second = lines.bytes[lines.starts[which]], lines.bytes[lines.starts[which] + 1]
-        kept = _table_of(lead)[np.where(first == ord('"'), second, first)]
+        begins = lines.starts[which]
+        begins = np.minimum(begins + (lines.bytes[begins] == ord('"')), lines.ends[which])
+        kept = _table_of(lead)[lines.bytes[begins]]
     if not table.kind.startswith("ncu_"):
         kept &= ~matches(lines.array(which), rf"{_HEADER_LIKE}|^(?:{_NO_WORD})*=", full=False)
     checks = table.begins_row()

@@ -120,7 +120,7 @@ def _parts_of(
             skipped, what = (reader.skipped, reader.what) if reader else (0, "")
         if skipped:
             notes.append(_skipped(source, skipped, what))
-        if reader:
+        if reader and table.rows:
             batch.append(reader.launches())
             # A header that comes again starts another run: its IDs say nothing about the earlier ones.
             batch[-1].run = f"/{number}" if len(tables) > 1 else ""
