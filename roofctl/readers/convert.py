@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ from roofctl.readers.numbers import (
     parse_number,
     to_base,
 )
-from roofctl.readers.split import content, matches
+from roofctl.readers.split import coded, content, matches
 
 LARGEST: Final = 10**18
 """No launch counts more; weighted sums of several counters still fit 64 bits."""
@@ -60,6 +60,7 @@ class Cells:
     """One counter of a table, by launch: texts (null where there is no cell), the lines they stand on, and units.
 
     ``units`` are texts by the codes ``unit_of``, or one for all. ``place`` orders counters that begin on one line.
+    ``begin`` is the line that orders it among others, where that is not the one of its first cell.
     ``plain``: all cells are known to be plain numbers under this decimal separator, or missing.
     """
 
@@ -68,16 +69,38 @@ class Cells:
     units: Sequence[str]
     unit_of: Any = None
     place: int = 0
+    begin: int | None = None
     plain: DecimalSeparator | None = None
 
     def take(self, rows: Any) -> Cells:
         """The cells of some launches."""
         unit_of = None if self.unit_of is None else self.unit_of[rows]
-        return Cells(self.texts.take(pa.array(rows)), self.lines[rows], self.units, unit_of, self.place, self.plain)
+        return replace(self, texts=self.texts.take(pa.array(rows)), lines=self.lines[rows], unit_of=unit_of)
 
     def present(self) -> Any:
         """Which launches have a cell that is not missing; the few spellings of missing in odd cases are left in."""
         return ~pc.is_in(self.texts, _MISSING_OR_NULL).to_numpy(zero_copy_only=False)
+
+
+class Texts:
+    """A column of texts as codes into its distinct texts, which are in order of appearance."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._pieces: list[Any] = []
+
+    def codes(self, array: Any) -> Any:
+        """Codes of some cells."""
+        found, texts = coded(array)
+        return np.array([self._codes.setdefault(text, len(self._codes)) for text in texts] or [0], np.int32)[found]
+
+    def add(self, array: Any) -> None:
+        """Take the cells of the next rows."""
+        self._pieces.append(self.codes(array))
+
+    def column(self, change: Callable[[str], str] = str) -> tuple[list[str], Any]:
+        """The distinct texts, each after ``change``, and the codes of all rows."""
+        return [change(text) for text in self._codes], np.concatenate(self._pieces or [np.zeros(0, np.int32)])
 
 
 @dataclass
@@ -176,7 +199,7 @@ class Converter:
         present = cells.present()
         rows = np.flatnonzero(present)
         texts = without_spaces(cells.texts if len(rows) == len(present) else cells.texts.take(pa.array(rows)))
-        if cells.plain != self.decimal and not matches(texts, PLAIN[self.decimal]).all():
+        if cells.plain != self.decimal and not all_plain(texts, self.decimal):
             return None
         codes = np.zeros(len(rows), np.int64) if cells.unit_of is None else cells.unit_of[rows]
         units: dict[int, Unit] = {}
@@ -216,6 +239,14 @@ def without_spaces(texts: Any) -> Any:
     return pc.replace_substring_regex(texts, f"[{SPACES}]", "") if odd.any() else texts
 
 
+def all_plain(texts: Any, decimal: DecimalSeparator) -> bool:
+    """Whether all cells are numbers without sign or exponent."""
+    data, places = content(texts)
+    if len(data) and (data - np.uint8(ord("0"))).max() < 10 and np.diff(places).min() > 0:  # noqa: PLR2004
+        return True
+    return bool(matches(texts, PLAIN[decimal]).all())
+
+
 def digits(texts: Any, decimal: DecimalSeparator) -> Any:
     """Plain numbers without thousands separators and with a decimal point."""
     data, places = content(texts)
@@ -235,7 +266,9 @@ def _numbers(texts: Any, codes: Any, units: Mapping[int, Unit]) -> Any | None:
     powers = {code: Decimal(repr(unit.factor)).adjusted() for code, unit in units.items()}
     if any(Decimal(repr(unit.factor)) != Decimal(1).scaleb(powers[code]) for code, unit in units.items()):
         return None
-    counted = np.array([units[code].dimension in COUNTED if code in units else False for code in range(max([-1, *units]) + 1)], bool)[codes]
+    counted = np.array(
+        [units[code].dimension in COUNTED if code in units else False for code in range(max([-1, *units]) + 1)], bool
+    )[codes]
     data, places = content(texts)
     try:
         if counted.all() and not any(powers.values()) and not (data == ord(".")).any():
@@ -275,7 +308,13 @@ def evidence(batch: Sequence[Launches]) -> Evidence:
     if example := _plainly_point([cells for *_, cells in columns]):
         return Evidence(point=example)
     return _examples(
-        [(cells.texts, lambda row, key=(table, prefix), cells=cells: (key[0], row, key[1], int(cells.lines[row]), cells.place)) for table, prefix, cells in columns]
+        [
+            (
+                cells.texts,
+                lambda row, key=(table, prefix), cells=cells: (key[0], row, key[1], int(cells.lines[row]), cells.place),
+            )
+            for table, prefix, cells in columns
+        ]
     )
 
 
@@ -304,7 +343,7 @@ def _plainly_point(columns: Sequence[Cells]) -> str:
     example = ""
     for cells in columns:
         texts = without_spaces(cells.texts.filter(pa.array(cells.present())))
-        if not matches(texts, PLAIN["point"]).all():
+        if not all_plain(texts, "point"):
             return ""
         cells.plain = "point"
         if not example and (hits := matches(texts, EVIDENCE["point"])).any():
@@ -324,7 +363,9 @@ def to_parts(batch: Sequence[Launches], converter: Converter) -> list[Part]:
     for group in groups:
         pieces = [_members(each, group) if len(groups) > 1 else each for each in batch]
         identity = {name: _texts([each.identity[name] for each in pieces]) for name in IDENTITY if name != "process"}
-        processes = [([f"{t}{each.run}" for t in each.identity["process"][0]], each.identity["process"][1]) for each in pieces]
+        processes = [
+            ([f"{t}{each.run}" for t in each.identity["process"][0]], each.identity["process"][1]) for each in pieces
+        ]
         identity["process"] = _texts(processes)
         identity["launches"] = np.concatenate([each.launches for each in pieces])
         identity["is_summary"] = np.concatenate([np.full(len(each), each.is_summary) for each in pieces])
@@ -361,7 +402,8 @@ def _columns(pieces: Sequence[Launches], converter: Converter) -> dict[str, Any]
             if name not in order and cells.texts.null_count < len(cells.texts):
                 row = int(cells.texts.is_valid().to_numpy(zero_copy_only=False).argmax())
                 prefix = _PREFIXES.index(name[: name.find(":") + 1])
-                order[name] = (prefix, number, row, int(cells.lines[row]), cells.place)
+                line = int(cells.lines[row]) if cells.begin is None else cells.begin
+                order[name] = (prefix, number, row, line, cells.place)
     columns = {}
     for name in sorted(order, key=order.__getitem__):
         cells = _joined([(len(piece), piece.cells.pop(name, None)) for piece in pieces])

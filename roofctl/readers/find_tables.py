@@ -18,6 +18,7 @@ import numpy as np
 
 from roofctl.core.profiler_text import PERMISSION_TOKEN
 from roofctl.readers.split import Layout, Lines, Rows, are_counts, matches, split, split_fields
+from roofctl.readers.streams import Block
 
 _BANNER: Final = re.compile(r"\s*(?:==(?:[A-Z]+|\d+)==|={8,}(?:\s|$))")
 _NVPROF_PROCESS: Final = re.compile(r"==(\d+)== NVPROF is profiling process")
@@ -220,7 +221,7 @@ class Scanner:
         self._number = 1
         self._window = _FEW
 
-    def feed(self, block: bytes) -> None:
+    def feed(self, block: Block) -> None:
         """Take the next lines of the file: UTF-8, each with its line end."""
         self.promising = self.promising or any(title.encode() in block for title in _TITLES)
         lines = Lines(block, self._number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from roofctl.launches.evaluate import IDENTITY
-from roofctl.readers.convert import Cells, Launches
+from roofctl.readers.convert import Cells, Launches, Texts
+from roofctl.readers.convert import count as count_of
 from roofctl.readers.find_tables import Table
 from roofctl.readers.numbers import PLAIN, split_glued
 from roofctl.readers.split import Rows, coded, matches, valued
@@ -27,7 +28,7 @@ class Form:
     ``values`` are the columns of values by the prefix of the counter. ``unit`` is the column of units; where there is
     none, units stand behind the values. ``device`` is a counter that holds the name of the device. ``skip``: what
     rows without a counter are; empty where they are counters, too. The ``first`` of several values counts, or the last.
-    ``launches``, by the key: how many a row stands for; None where it stands for one.
+    ``launches`` is the column of the key that holds how many a row stands for; empty where it stands for one.
     """
 
     key: tuple[str, ...]
@@ -39,7 +40,7 @@ class Form:
     device: str = ""
     skip: str = ""
     first: bool = True
-    launches: Callable[[tuple[str, ...]], int] | None = None
+    launches: str = ""
 
 
 @dataclass
@@ -59,8 +60,10 @@ class LongTable:
         self._table, self._known, self._form = table, known, form
         self.skipped = 0
         self.what = form.skip
-        self._launches: dict[tuple[str, ...], int] = {}
-        self._identity: dict[str, list[str]] = {name: [] for name in form.identity}
+        self._launches: dict[tuple[int, ...], int] = {}
+        self._key = {name: Texts() for name in form.key}
+        self._identity = {name: Texts() for name in form.identity}
+        self._process_of: list[str] = []
         self._devices: dict[int, str] = {}
         self._units: dict[str, int] = {}
         self._counters: dict[str, _Counter] = {}
@@ -103,24 +106,27 @@ class LongTable:
             change[1:] |= pc.not_equal(array[1:], array[:-1]).to_numpy(zero_copy_only=False)
         begins = np.flatnonzero(change)
         pick = pa.array(begins)
+        codes = [texts.codes(self._column(rows, name).take(pick)).tolist() for name, texts in self._key.items()]
+        before = len(self._launches)
+        found = [self._launches.setdefault(key, len(self._launches)) for key in zip(*codes, strict=True)]
+        launch = np.array(found, np.int64)
+        if len(self._launches) > before:
+            _, first = np.unique(launch, return_index=True)
+            self._begin(rows, begins[first[launch[first] >= before]])
+        return np.repeat(launch, np.diff(begins, append=len(rows)))
 
-        def texts(name: str) -> list[str]:
-            codes, distinct = coded(self._column(rows, name).take(pick))
-            return [distinct[code] for code in codes.tolist()]
-
-        found = []
-        identity = {name: texts(column) for name, column in form.identity.items()}
-        for run, key in enumerate(zip(*map(texts, form.key), strict=True)):
-            number = self._launches.setdefault(key, len(self._launches))
-            if number == len(self._identity["kernel"]):
-                for name, values in identity.items():
-                    self._identity[name].append(values[run])
-                self._names.setdefault(self._process(number), set())
-            found.append(number)
-        return np.repeat(np.array(found, np.int64), np.diff(begins, append=len(rows)))
-
-    def _process(self, launch: int) -> str:
-        return self._identity["process"][launch] if "process" in self._identity else ""
+    def _begin(self, rows: Rows, firsts: Any) -> None:
+        """Take the identity of new launches, given their first rows."""
+        pick = pa.array(firsts)
+        for name, texts in self._identity.items():
+            texts.add(self._column(rows, self._form.identity[name]).take(pick))
+        processes = [""] * len(firsts)
+        if "process" in self._identity:
+            codes, distinct = coded(self._column(rows, self._form.identity["process"]).take(pick))
+            processes = [distinct[code] for code in codes.tolist()]
+        self._process_of += processes
+        for process in dict.fromkeys(processes):
+            self._names.setdefault(process, set())
 
     def _see(self, launch: Any, codes: Any, metrics: list[str], value: Any) -> None:
         """Note which counters have a value, by process."""
@@ -130,7 +136,7 @@ class LongTable:
             rows = np.flatnonzero(codes == code)
             rows = rows[valued(value.take(pa.array(rows)))]
             for number in np.unique(launch[rows]).tolist():
-                self._names[self._process(number)].add(name)
+                self._names[self._process_of[number]].add(name)
 
     def _store(self, rows: Rows, metrics: list[str], chosen: Any, codes: Any, launch: Any) -> None:
         """Keep the cells of ``chosen`` rows, which are ordered by their ``codes`` into ``metrics``."""
@@ -140,7 +146,9 @@ class LongTable:
         texts = [self._column(rows, column).take(pick) for column in form.values.values()]
         if form.unit:
             unit_codes, units = coded(self._column(rows, form.unit).take(pick))
-            unit = np.array([self._units.setdefault(text, len(self._units)) for text in units] or [0], np.int32)[unit_codes]
+            unit = np.array([self._units.setdefault(text, len(self._units)) for text in units] or [0], np.int32)[
+                unit_codes
+            ]
         lines, launch = rows.lines[chosen], launch[chosen].astype(np.int32)
         begins = np.flatnonzero(np.diff(codes, prepend=_NOTHING))
         for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(codes)], strict=True):
@@ -158,13 +166,18 @@ class LongTable:
         for name in list(self._counters):
             self._pivot(name, self._counters.pop(name), count, cells)
         form = self._form
-        identity = {name: _coded(list(map(form.change.get(name, str), texts))) for name, texts in self._identity.items()}
+        identity = {name: texts.column(form.change.get(name, str)) for name, texts in self._identity.items()}
         if form.device:
-            identity["device"] = _coded([self._devices.get(number, "") for number in range(count)])
+            devices = Texts()
+            devices.add(pa.array([self._devices.get(number, "") for number in range(count)]))
+            identity["device"] = devices.column()
         absent = ([""], np.zeros(count, np.int64))
-        amount = np.array([form.launches(key) for key in self._launches] if form.launches else [1] * count, np.int64)
+        amount = np.ones(count, np.int64)
+        if form.launches:
+            texts, _ = self._key[form.launches].column(count_of)
+            amount = np.array([texts[key[form.key.index(form.launches)]] for key in self._launches], np.int64)
         names = self._names
-        return Launches({n: identity.get(n, absent) for n in IDENTITY}, cells, names, amount, form.launches is not None)
+        return Launches({n: identity.get(n, absent) for n in IDENTITY}, cells, names, amount, bool(form.launches))
 
     def _pivot(self, name: str, counter: _Counter, count: int, cells: dict[str, Cells]) -> None:
         """One cell per launch: the first or the last of several."""
@@ -173,10 +186,13 @@ class LongTable:
         rows = np.arange(len(launch))
         # Of values for one place numpy keeps the last.
         place[launch[::-1] if self._form.first else launch] = rows[::-1] if self._form.first else rows
+        lines = np.concatenate(counter.lines)
+        # A counter has its place where a launch first has it, whichever value counts.
+        begin = None if self._form.first else int(lines[launch == launch.min()][0])
         same = len(rows) == count and bool((place == rows).all())
         pick = pa.array(place, mask=place == _NOTHING)
         unit_of = np.concatenate(counter.units)[place] if counter.units else None
-        lines = np.concatenate(counter.lines)[place]
+        lines = lines[place]
         units: list[str] = list(self._units)
         if unit_of is not None and (unit_of == unit_of[0]).all():
             units, unit_of = [units[int(unit_of[0])]], None
@@ -186,7 +202,7 @@ class LongTable:
             if self._form.unit:
                 cells[prefix + name] = Cells(texts, lines, units, unit_of)
             else:
-                cells[prefix + name] = unglued(texts, lines, "")
+                cells[prefix + name] = replace(unglued(texts, lines, ""), begin=begin)
 
 
 def unglued(texts: Any, lines: Any, unit: str, place: int = 0) -> Cells:
@@ -201,9 +217,3 @@ def unglued(texts: Any, lines: Any, unit: str, place: int = 0) -> Cells:
     unit_of[odd] = np.array([units.index(each or unit) for each in glued])[codes]
     texts = pc.replace_with_mask(texts, pa.array(odd), pa.array(values, pa.string()).take(pa.array(codes)))
     return Cells(texts, lines, units, unit_of, place)
-
-
-def _coded(texts: list[str]) -> tuple[list[str], Any]:
-    codes: dict[str, int] = {}
-    numbers = [codes.setdefault(text, len(codes)) for text in texts]
-    return list(codes), np.array(numbers, np.int64)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from roofctl.readers.convert import Cells, Launches, count, shape
+from roofctl.readers.convert import Cells, Launches, Texts, shape
 from roofctl.readers.find_tables import Table
 from roofctl.readers.long_table import Form, LongTable
 from roofctl.readers.split import Rows, coded, valued
@@ -34,28 +34,6 @@ _IDENTITY: Final = {
 _SHAPES: Final[dict[str, Callable[[str], str]]] = {"block": shape, "grid": shape}
 
 
-class Texts:
-    """A column of texts as codes into its distinct texts, which are in order of appearance."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self._codes: dict[str, int] = {}
-        self._pieces: list[Any] = []
-
-    def add(self, array: Any) -> Any:
-        """Take the cells of the next rows; their codes."""
-        found, texts = coded(array)
-        mine = [self._codes.setdefault(text, len(self._codes)) for text in texts]
-        self.texts += list(self._codes)[len(self.texts) :]
-        codes = np.array(mine or [0], np.int32)[found]
-        self._pieces.append(codes)
-        return codes
-
-    def column(self, change: Callable[[str], str] = str) -> tuple[list[str], Any]:
-        """The distinct texts, each after ``change``, and the codes of all rows."""
-        return [change(text) for text in self.texts], np.concatenate(self._pieces or [np.zeros(0, np.int32)])
-
-
 class RawPage:
     """Raw page: one row per launch, one column per counter, units in a row of their own."""
 
@@ -65,14 +43,16 @@ class RawPage:
     def __init__(self, table: Table, known: frozenset[str]) -> None:
         self._table = table
         header = table.header
-        self._identity = {name: (table.column(column), Texts()) for name, column in (*_IDENTITY.items(), ("device", GPU))}
+        self._identity = {
+            name: (table.column(column), Texts()) for name, column in (*_IDENTITY.items(), ("device", GPU))
+        }
         # A header may name a counter twice: the last counts.
         self._counters = {name: place for place, name in enumerate(header) if name in known}
         self._names = [(place, name) for place, name in enumerate(header) if name not in NCU_IDENTITY]
         self._cells: dict[str, list[Any]] = {name: [] for name in self._counters}
         self._lines: list[Any] = []
         self._seen: dict[str, set[str]] = {}
-        self._unseen = [place for place, _ in self._names]
+        self._unseen = dict(self._names)
 
     def columns(self) -> list[int]:
         """Places of the columns that are read, and of those in which no value was seen yet."""
@@ -86,7 +66,7 @@ class RawPage:
         new = [process for process in processes if process not in self._seen]
         self._seen.update((process, set()) for process in new)
         if new:
-            self._unseen = [place for place, _ in self._names]
+            self._unseen = dict(self._names)
             if not rows.columns.keys() >= set(self._unseen):
                 return False
         self._look(rows, codes, processes)
@@ -99,11 +79,11 @@ class RawPage:
 
     def _look(self, rows: Rows, codes: Any, processes: list[str]) -> None:
         """See which counters have a value, by process."""
-        for place, name in self._names:
-            if not all(name in self._seen[process] for process in processes):
-                for code in np.unique(codes[valued(rows.columns[place])]).tolist():
-                    self._seen[processes[code]].add(name)
-        self._unseen = [place for place, name in self._names if not all(name in seen for seen in self._seen.values())]
+        for place, name in list(self._unseen.items()):
+            for code in np.unique(codes[valued(rows.columns[place])]).tolist():
+                self._seen[processes[code]].add(name)
+            if all(name in seen for seen in self._seen.values()):
+                del self._unseen[place]
 
     def launches(self) -> Launches:
         """What was taken."""
@@ -143,6 +123,6 @@ def summary(table: Table, known: frozenset[str]) -> LongTable:
         change=_SHAPES,
         values={"": "Average", "min:": "Minimum", "max:": "Maximum"},
         unit="Metric Unit",
-        launches=lambda key: count(key[-1]),
+        launches="Invocations",
     )
     return LongTable(table, known, form)

@@ -41,7 +41,7 @@ def counts(table: Table, known: frozenset[str]) -> LongTable:
         values={"": "Avg", "min:": "Min", "max:": "Max"},
         metric="Event Name" if table.kind == "nvprof_events" else "Metric Name",
         first=False,
-        launches=lambda key: count(key[-1]),
+        launches="Invocations",
     )
     return LongTable(table, known, form)
 

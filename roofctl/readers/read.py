@@ -17,10 +17,11 @@ from roofctl.readers.ncurep import packed
 from roofctl.readers.ncurep import read as ncurep
 from roofctl.readers.numbers import DecimalSeparator, Evidence, decide
 from roofctl.readers.split import Rows
+from roofctl.readers.streams import Block
 
 __all__ = ["read_file", "read_text"]
 
-Blocks = Callable[[Callable[[], bool]], Iterator[bytes]]
+Blocks = Callable[[Callable[[], bool]], Iterator[Block]]
 """Gives the blocks of a text, from its begin each time; is given whether a table is in sight."""
 
 
@@ -90,7 +91,9 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
         tables = [table for table in found.tables if table.kind.startswith(family)]
         for batch in [tables] if family != "nvprof" else [[table] for table in tables]:
             taken = [(table, readers.pop(id(table), None)) for table in batch]
-            parts += _parts_of(taken, source, decimal, notes, lambda family=family: _all_numbers(blocks, source, family))
+            parts += _parts_of(
+                taken, source, decimal, notes, lambda family=family: _all_numbers(blocks, source, family)
+            )
     if not parts:
         raise _nothing_read(source, found, notes)
     return [_with_notes(parts[0], notes), *parts[1:]]

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow
 
 from roofctl.readers.numbers import is_missing
+from roofctl.readers.streams import Block
 
 _LF: Final = ord("\n")
 _ZERO: Final = np.uint8(ord("0"))
@@ -35,7 +36,7 @@ def split_fields(line: str, delimiter: str = ",") -> list[str]:
 class Lines:
     """The lines of a block of UTF-8, numbered from ``first`` on; ``starts`` and ``ends`` are their places in it."""
 
-    def __init__(self, block: bytes, first: int) -> None:
+    def __init__(self, block: Block, first: int) -> None:
         self.first = first
         self.bytes = np.frombuffer(block, np.uint8)
         self.ends = np.flatnonzero(self.bytes == _LF)
@@ -128,7 +129,7 @@ def _pieces(lines: Lines, which: Any, layout: Layout, places: Sequence[int], wid
     """Rows of ``width`` fields (by default as many as the first line has), then those of other widths."""
     if not len(which):
         return []
-    fields = width or len(split_fields(lines.text(int(which[0])), layout.delimiter))
+    fields = width or max(1, len(split_fields(lines.text(int(which[0])), layout.delimiter)))
     data = lines.joined(which)
     parsed = _parse(data, len(which), fields, layout, places)
     if parsed is None:
@@ -240,6 +241,8 @@ def coded(array: Any) -> tuple[Any, list[str]]:
     """Codes into the distinct texts of a column, which come in order of appearance without blanks around them."""
     found = array.dictionary_encode()
     codes, texts = found.indices.to_numpy(zero_copy_only=False), [text.strip() for text in found.dictionary.to_pylist()]
+    if len(set(texts)) == len(texts):
+        return codes, texts
     numbers: dict[str, int] = {}
     again = [numbers.setdefault(text, len(numbers)) for text in texts]
-    return (codes if len(numbers) == len(texts) else np.array(again, np.int32)[codes]), list(numbers)
+    return np.array(again, np.int32)[codes], list(numbers)

@@ -32,7 +32,7 @@ def check_text(path: Path) -> None:
     _refuse_binary(path, data)
 
 
-def text_blocks(path: Path, promising: Callable[[], bool]) -> Iterator[bytes]:
+def text_blocks(path: Path, promising: Callable[[], bool]) -> Iterator[streams.Block]:
     """The content of a text file as ``plain_text``, in blocks of whole lines; ``promising``: a table is in sight.
 
     UTF-8 with or without a byte-order mark, UTF-16 with or without one (PowerShell redirects), also
@@ -47,7 +47,7 @@ def text_blocks(path: Path, promising: Callable[[], bool]) -> Iterator[bytes]:
         raise _empty(path)
 
 
-def plain_text(block: streams.Block) -> bytes:
+def plain_text(block: streams.Block) -> streams.Block:
     """``block`` with LF as the only line end, and each damaged byte (no UTF-8, or NUL) as a replacement character."""
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -58,7 +58,7 @@ def plain_text(block: streams.Block) -> bytes:
             block.decode()
         except UnicodeDecodeError:
             block = block.decode(errors="replace").encode()
-    return bytes(block)
+    return block
 
 
 def too_long(source: str) -> InputError:

@@ -496,7 +496,9 @@ def read_text(lines: Iterable[str], source: str, *, decimal: DecimalSeparator | 
     return [_with_notes(parts[0], notes), *parts[1:]]
 
 
-def _read_batch(tables: Sequence[Table], source: str, decimal: DecimalSeparator | None, notes: list[Note]) -> list[Part]:
+def _read_batch(
+    tables: Sequence[Table], source: str, decimal: DecimalSeparator | None, notes: list[Note]
+) -> list[Part]:
     launches: list[Launch] = []
     for index, table in enumerate(tables):
         read = _read_table(table, source, notes)
@@ -572,8 +574,6 @@ def _read_table(table: Table, source: str, notes: list[Note]) -> list[Launch]:
     if skipped:
         notes.append(_skipped(source, skipped, what))
     return launches
-
-
 
 
 def scan(lines: Iterable[str]) -> Scan:
