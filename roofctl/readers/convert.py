@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from roofctl.core.errors import InputError
+from roofctl.core.parallel import processors
 from roofctl.core.units import Unit, parse_unit
 from roofctl.launches.evaluate import IDENTITY, Part, counts_work
 from roofctl.quantities import Catalogue
@@ -42,8 +44,15 @@ _EXACT: Final = 2**53
 _EXACT_DIGITS: Final = 15
 """Numbers of so many digits are told apart by a float, and whole ones among them are whole as floats."""
 _MISSING_OR_NULL: Final = pa.array([None, *sorted(MISSING), *sorted(map(str.upper, MISSING))], pa.string())
+_MANY_CELLS: Final = 200_000
+"""From here on the work on columns is worth threads, of which more than a few wait for memory."""
+_MOST_THREADS: Final = 4
+_SAMPLE: Final = 1000
 _PREFIXES: Final = ("", "min:", "max:", "total:")
 _SHAPE: Final = re.compile(r"\(\s*\d{1,10}\s*,\s*\d{1,10}\s*,\s*\d{1,10}\s*\)")
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 
 
 @dataclass(frozen=True)
@@ -180,22 +189,26 @@ class Converter:
             self._units[key] = self._checked_unit(counter, cell)
         return self._units[key]
 
-    def column(self, counter: str, cells: Cells) -> Any:
-        """A nullable column of SI numbers: Int64 while every value is a whole count, so that counts stay exact."""
-        fast = self._plain_column(counter, cells)
-        if fast is not None:
-            return fast
+    def columns(self, counters: Sequence[tuple[str, Cells]]) -> list[Any]:
+        """Nullable columns of SI numbers: Int64 while every value is a whole count, so that counts stay exact.
+
+        Raises InputError as ``number`` does.
+        """
+        many = _many([cells for _, cells in counters])
+        plain = list(_in_threads(lambda each: self._plain_column(*each), counters, worthwhile=many))
+        return [
+            array(list(self._one_by_one(counter, cells))) if column is None else column
+            for (counter, cells), column in zip(counters, plain, strict=True)
+        ]
+
+    def _one_by_one(self, counter: str, cells: Cells) -> Iterator[Number | None]:
         texts = cells.texts.to_pylist()
         units = cells.unit_of.tolist() if cells.unit_of is not None else [0] * len(texts)
-        return array(
-            [
-                None if text is None else self.number(counter, Cell(text, cells.units[unit], line))
-                for text, unit, line in zip(texts, units, cells.lines.tolist(), strict=True)
-            ]
-        )
+        for text, unit, line in zip(texts, units, cells.lines.tolist(), strict=True):
+            yield None if text is None else self.number(counter, Cell(text, cells.units[unit], line))
 
     def _plain_column(self, counter: str, cells: Cells) -> Any | None:
-        """As ``column`` for plain numbers and missing values; None where cells must be looked at one by one."""
+        """As ``columns`` for plain numbers and missing values; None where cells must be looked at one by one."""
         present = cells.present()
         rows = np.flatnonzero(present)
         texts = without_spaces(cells.texts if len(rows) == len(present) else cells.texts.take(pa.array(rows)))
@@ -237,6 +250,18 @@ def without_spaces(texts: Any) -> Any:
     data, _ = content(texts)
     odd = (data != ord(".")) & (data != ord(",")) & (data - np.uint8(ord("0")) > 9)  # noqa: PLR2004
     return pc.replace_substring_regex(texts, f"[{SPACES}]", "") if odd.any() else texts
+
+
+def _many(columns: Sequence[Cells]) -> bool:
+    return sum(len(cells.texts) for cells in columns) > _MANY_CELLS
+
+
+def _in_threads(work: Callable[[_A], _B], items: Sequence[_A], *, worthwhile: bool) -> Iterable[_B]:
+    """``work`` on each of many items: what it does in long steps needs no interpreter."""
+    if not worthwhile:
+        return map(work, items)
+    with ThreadPoolExecutor(min(processors(), _MOST_THREADS)) as pool:
+        return pool.map(work, items)
 
 
 def all_plain(texts: Any, decimal: DecimalSeparator) -> bool:
@@ -340,15 +365,20 @@ def _examples(columns: Sequence[tuple[Any, Callable[[int], tuple[int, ...]]]]) -
 
 def _plainly_point(columns: Sequence[Cells]) -> str:
     """A number that can only be written with a decimal point, where all are; else an empty text."""
-    example = ""
-    for cells in columns:
+
+    def example(cells: Cells) -> str | None:
         texts = without_spaces(cells.texts.filter(pa.array(cells.present())))
         if not all_plain(texts, "point"):
-            return ""
+            return None
         cells.plain = "point"
-        if not example and (hits := matches(texts, EVIDENCE["point"])).any():
-            example = texts[int(hits.argmax())].as_py()
-    return example
+        some = texts[:_SAMPLE]
+        hits = matches(some, EVIDENCE["point"])
+        if not hits.any():
+            hits = matches(some := texts, EVIDENCE["point"])
+        return some[int(hits.argmax())].as_py() if hits.any() else ""
+
+    found = list(_in_threads(example, columns, worthwhile=_many(columns)))
+    return "" if None in found else next(filter(None, found), "")
 
 
 def to_parts(batch: Sequence[Launches], converter: Converter) -> list[Part]:
@@ -404,11 +434,10 @@ def _columns(pieces: Sequence[Launches], converter: Converter) -> dict[str, Any]
                 prefix = _PREFIXES.index(name[: name.find(":") + 1])
                 line = int(cells.lines[row]) if cells.begin is None else cells.begin
                 order[name] = (prefix, number, row, line, cells.place)
-    columns = {}
-    for name in sorted(order, key=order.__getitem__):
-        cells = _joined([(len(piece), piece.cells.pop(name, None)) for piece in pieces])
-        columns[name] = converter.column(name[name.find(":") + 1 :], cells)
-    return columns
+    names = sorted(order, key=order.__getitem__)
+    cells = [_joined([(len(piece), piece.cells.pop(name, None)) for piece in pieces]) for name in names]
+    counters = [name[name.find(":") + 1 :] for name in names]
+    return dict(zip(names, converter.columns(list(zip(counters, cells, strict=True))), strict=True))
 
 
 def _joined(pieces: Sequence[tuple[int, Cells | None]]) -> Cells:

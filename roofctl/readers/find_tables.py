@@ -17,8 +17,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from roofctl.core.profiler_text import PERMISSION_TOKEN
-from roofctl.readers.split import Layout, Lines, Rows, are_counts, matches, split, split_fields
 from roofctl.readers.streams import Block
+from roofctl.readers.split import Layout, Lines, Rows, are_counts, matches, split, split_fields
 
 _BANNER: Final = re.compile(r"\s*(?:==(?:[A-Z]+|\d+)==|={8,}(?:\s|$))")
 _NVPROF_PROCESS: Final = re.compile(r"==(\d+)== NVPROF is profiling process")
@@ -221,11 +221,21 @@ class Scanner:
         self._number = 1
         self._window = _FEW
 
-    def feed(self, block: Block) -> None:
-        """Take the next lines of the file: UTF-8, each with its line end."""
-        self.promising = self.promising or any(title.encode() in block for title in _TITLES)
+    def prepare(self, block: Block) -> Lines:
+        """The next lines of the file, with their rows where they are all rows of the table that is open by now.
+
+        May run in a thread while lines before these are fed.
+        """
         lines = Lines(block, self._number)
         self._number += len(lines)
+        self.promising = self.promising or any(title.encode() in block for title in _TITLES)
+        table = self._table
+        if table and table.begun and table.reader and _FEW < len(lines) <= self._window:
+            lines.prepared = table, *_regular(table, lines, np.arange(len(lines)), table.reader.columns())
+        return lines
+
+    def feed(self, lines: Lines) -> None:
+        """Take lines, which come in order."""
         at = 0
         while at < len(lines):
             # Where tables follow each other closely, little is looked at again.
@@ -236,7 +246,9 @@ class Scanner:
         """Take some lines, up to a header or to the first row under it: where to go on, and whether it was that."""
         table, after = self._table, int(which[-1]) + 1
         rows, others = None, which
-        if len(which) > _FEW and table and table.begun and (reader := self._reader(table)):
+        if lines.prepared and lines.prepared[0] is table and len(which) == len(lines):
+            _, rows, others = lines.prepared
+        elif len(which) > _FEW and table and table.begun and (reader := self._reader(table)):
             rows, others = _regular(table, lines, which, reader.columns())
         stop = self._feed_others(lines, others, after)
         if table:
@@ -300,7 +312,8 @@ class Scanner:
             places = reader.columns()
             if rows and not rows.columns.keys() >= set(places):
                 rows = split(lines, rows.lines - lines.first, table.layout(), places)
-            if reader.take(Rows.merged([Rows.of_fields(pending, places), *([rows] if rows else [])], places)):
+            pieces = [Rows.of_fields(pending, places)] if pending else []
+            if reader.take(Rows.merged([*pieces, *([rows] if rows else [])], places)):
                 return
 
 

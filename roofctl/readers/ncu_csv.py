@@ -80,7 +80,7 @@ class RawPage:
     def _look(self, rows: Rows, codes: Any, processes: list[str]) -> None:
         """See which counters have a value, by process."""
         for place, name in list(self._unseen.items()):
-            for code in np.unique(codes[valued(rows.columns[place])]).tolist():
+            for code in np.flatnonzero(np.bincount(codes[valued(rows.columns[place])])).tolist():
                 self._seen[processes[code]].add(name)
             if all(name in seen for seen in self._seen.values()):
                 del self._unseen[place]

@@ -101,8 +101,8 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
 
 def _scan(blocks: Blocks, source: str, open_reader: Callable[[Table], Reader | None]) -> Scan:
     scanner = Scanner(open_reader)
-    for block in blocks(lambda: scanner.promising):
-        scanner.feed(block)
+    for lines in text.ahead(map(scanner.prepare, blocks(lambda: scanner.promising))):
+        scanner.feed(lines)
         if scanner.found.foreign_lines > text.MOST_LINES:
             raise text.too_long(source)
     return scanner.found

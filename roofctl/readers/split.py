@@ -34,26 +34,31 @@ def split_fields(line: str, delimiter: str = ",") -> list[str]:
 
 
 class Lines:
-    """The lines of a block of UTF-8, numbered from ``first`` on; ``starts`` and ``ends`` are their places in it."""
+    """The lines of a block of UTF-8, each with its line end; ``starts`` and ``ends`` are their places in it.
+
+    ``first`` is the number of the first line in its file. ``prepared`` are a table, its rows among the lines, and
+    which lines the others are, where that is known.
+    """
 
     def __init__(self, block: Block, first: int) -> None:
         self.first = first
+        self.prepared: tuple[Any, Rows | None, Any] | None = None
         self.bytes = np.frombuffer(block, np.uint8)
         self.ends = np.flatnonzero(self.bytes == _LF)
         self.starts = np.concatenate((self.ends[:0], [0], self.ends[:-1] + 1))
-        self._block = block
+        self.block = block
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def text(self, index: int) -> str:
         """A line without its end."""
-        return self._block[self.starts[index] : self.ends[index]].decode()
+        return self.block[self.starts[index] : self.ends[index]].decode()
 
     def array(self, which: Any) -> Any:
         """Some lines with their ends, as an array of strings."""
-        offsets = np.append(self.starts, len(self._block)).astype(np.int32)
-        lines = pa.Array.from_buffers(pa.string(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self._block)])
+        offsets = np.append(self.starts, len(self.block)).astype(np.int32)
+        lines = pa.Array.from_buffers(pa.string(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.block)])
         return lines if len(which) == len(self) else lines.take(pa.array(which))
 
     def joined(self, which: Any) -> Any:
@@ -62,8 +67,8 @@ class Lines:
         begins = self.starts[which[np.append(0, cuts)]]
         stops = self.ends[which[np.append(cuts - 1, -1)]] + 1
         if len(begins) == 1:
-            return pa.py_buffer(self._block).slice(int(begins[0]), int(stops[0] - begins[0]))
-        view = memoryview(self._block)
+            return pa.py_buffer(self.block).slice(int(begins[0]), int(stops[0] - begins[0]))
+        view = memoryview(self.block)
         return pa.py_buffer(b"".join([view[b:e] for b, e in zip(begins.tolist(), stops.tolist(), strict=True)]))
 
 

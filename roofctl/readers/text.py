@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import shlex
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from roofctl.core.errors import InputError
 from roofctl.readers import streams
@@ -14,6 +16,8 @@ from roofctl.readers.databases import MAGIC as DATABASE
 
 MOST_LINES: Final = 20_000_000
 """Lines outside tables: beyond it a file is no capture."""
+
+_T = TypeVar("_T")
 
 _BINARY: Final = 0.02
 """Share of bytes that are NUL or of no text from which on a file with NULs is no text: damage is rarer."""
@@ -45,6 +49,20 @@ def text_blocks(path: Path, promising: Callable[[], bool]) -> Iterator[streams.B
         yield plain_text(block)
     if blank:
         raise _empty(path)
+
+
+def ahead(steps: Iterator[_T]) -> Iterator[_T]:
+    """``steps``, each made in a thread while the one before is worked on; none is started for a single step."""
+    yield from itertools.islice(steps, 1)
+    second = next(steps, None)
+    if second is None:
+        return
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(next, steps, None)
+        yield second
+        while (step := future.result()) is not None:
+            future = pool.submit(next, steps, None)
+            yield step
 
 
 def plain_text(block: streams.Block) -> streams.Block:
