@@ -30,7 +30,7 @@ _TITLES: Final = ("Kernel", "Invocations", "Time(%)", "Time (%)", "Grid X", "Avg
 """Every header has one of these."""
 _TITLE: Final = re.compile("|".join(map(re.escape, _TITLES)))
 _DELIMITERS: Final = ",;\t"
-_FEW: Final = 48
+FEW: Final = 48
 """Lines that are read one by one faster than many at a time."""
 
 # Kind of table by the names its header must hold; the first that fits wins.
@@ -219,7 +219,7 @@ class Scanner:
         self._table: Table | None = None
         self._open_reader = open_reader
         self._number = 1
-        self._window = _FEW
+        self._window = FEW
 
     def prepare(self, block: Block) -> Lines:
         """The next lines of the file, with their rows where they are all rows of the table that is open by now.
@@ -230,7 +230,7 @@ class Scanner:
         self._number += len(lines)
         self.promising = self.promising or any(title.encode() in block for title in _TITLES)
         table = self._table
-        if table and table.begun and table.reader and _FEW < len(lines) <= self._window:
+        if table and table.begun and table.reader and FEW < len(lines) <= self._window:
             lines.prepared = table, *_regular(table, lines, np.arange(len(lines)), table.reader.columns())
         return lines
 
@@ -240,7 +240,7 @@ class Scanner:
         while at < len(lines):
             # Where tables follow each other closely, little is looked at again.
             at, opened = self._feed_some(lines, np.arange(at, min(at + self._window, len(lines))))
-            self._window = _FEW if opened else 8 * self._window
+            self._window = FEW if opened else 8 * self._window
 
     def _feed_some(self, lines: Lines, which: Any) -> tuple[int, bool]:
         """Take some lines, up to a header or to the first row under it: where to go on, and whether it was that."""
@@ -248,7 +248,7 @@ class Scanner:
         rows, others = None, which
         if lines.prepared and lines.prepared[0] is table and len(which) == len(lines):
             _, rows, others = lines.prepared
-        elif len(which) > _FEW and table and table.begun and (reader := self._reader(table)):
+        elif len(which) > FEW and table and table.begun and (reader := self._reader(table)):
             rows, others = _regular(table, lines, which, reader.columns())
         stop = self._feed_others(lines, others, after)
         if table:
@@ -259,7 +259,7 @@ class Scanner:
         """Take lines one by one, all at once those that are plainly foreign; where the next lines begin."""
         table = self._table
         begun = table is not None and table.begun
-        if len(others) > _FEW:
+        if len(others) > FEW:
             notable = others[matches(lines.array(others), _notable(table), full=False)]
         else:
             notable = others
@@ -324,7 +324,9 @@ def _notable(table: Table | None) -> str:
     delimiter = re.escape(table.delimiter)
     if table.begun and table.kind.startswith("ncu_") and table.begins_row()[0][0] == 0:
         return rf"{_NOTABLE}|^(?:{_NO_WORD}|[0-9.,])*[0-9](?:{_NO_WORD}|[0-9.,])*{delimiter}"
-    return f"{_NOTABLE}|{delimiter}"
+    # One field is enough where only the first column says what a row is.
+    lead = f"|^(?:{_NO_WORD})*[{_lead(table).decode()}]" if _lead(table) else ""
+    return f"{_NOTABLE}|{delimiter}{lead}"
 
 
 def _regular(table: Table, lines: Lines, which: Any, places: Sequence[int]) -> tuple[Rows | None, Any]:
@@ -339,7 +341,7 @@ def _regular(table: Table, lines: Lines, which: Any, places: Sequence[int]) -> t
     checks = table.begins_row()
     launches = table.count_of_launches()
     needed = [column for column, _ in checks if column is not None]
-    if np.count_nonzero(kept) <= _FEW or len(needed) < len(checks):
+    if np.count_nonzero(kept) <= FEW or len(needed) < len(checks):
         return None, which
     rows = split(lines, which[kept], table.layout(), [*places, *needed, *([] if launches is None else [launches])])
     good = np.ones(len(rows), np.bool_)

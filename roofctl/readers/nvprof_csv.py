@@ -149,7 +149,9 @@ class Trace(_Wide):
         identity = {"kernel": kernel, "device": _changed(self.column(rows, "Device"), _device)}
         for kind in ("Block", "Grid"):
             axes = [self.column(rows, f"{kind} {axis}") for axis in _AXES]
-            identity[kind.lower()] = _changed(pc.binary_join_element_wise("(", pc.binary_join_element_wise(*axes, ", "), ")", ""), str)
+            identity[kind.lower()] = _changed(
+                pc.binary_join_element_wise("(", pc.binary_join_element_wise(*axes, ", "), ")", ""), str
+            )
         return _launches(rows, identity, {TIME_TRACE: self.values(rows, "Duration")}, {TIME_TRACE})
 
 

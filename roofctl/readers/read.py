@@ -16,7 +16,7 @@ from roofctl.readers.find_tables import Reader, Scan, Scanner, Table
 from roofctl.readers.ncurep import packed
 from roofctl.readers.ncurep import read as ncurep
 from roofctl.readers.numbers import DecimalSeparator, Evidence, decide
-from roofctl.readers.split import Rows
+from roofctl.readers.split import Rows, save_memory
 from roofctl.readers.streams import Block
 
 __all__ = ["read_file", "read_text"]
@@ -100,6 +100,7 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
 
 
 def _scan(blocks: Blocks, source: str, open_reader: Callable[[Table], Reader | None]) -> Scan:
+    save_memory()
     scanner = Scanner(open_reader)
     for lines in text.ahead(map(scanner.prepare, blocks(lambda: scanner.promising))):
         scanner.feed(lines)

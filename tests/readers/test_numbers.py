@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from roofctl.core.errors import InputError
 from roofctl.core.units import Unit, parse_unit
 from roofctl.readers.numbers import (
-    Evidence,
     DecimalSeparator,
+    Evidence,
     decide,
     gather,
     is_missing,
@@ -207,7 +207,11 @@ def printed(value: Decimal, group: str, decimal: str) -> str:
 
 
 @PROPERTY
-@given(value=st.integers(0, 10**18), mark=st.sampled_from(get_args(DecimalSeparator)), spaced=st.sampled_from(["", "\u00a0", "'"]))
+@given(
+    value=st.integers(0, 10**18),
+    mark=st.sampled_from(get_args(DecimalSeparator)),
+    spaced=st.sampled_from(["", "\u00a0", "'"]),
+)
 def test_printed_counts_come_back(value: int, mark: DecimalSeparator, spaced: str) -> None:
     group, decimal = LOCALES[mark]
     assert parse_number(printed(Decimal(value), spaced or group, decimal), mark) == value
