@@ -82,7 +82,12 @@ def schema() -> pa.Schema:
 
 
 def to_parquet(
-    sources: Sequence[Source], folder: Path, mark: DecimalSeparator | None, *, force: bool = False, watch: Watch | None = None
+    sources: Sequence[Source],
+    folder: Path,
+    mark: DecimalSeparator | None,
+    *,
+    force: bool = False,
+    watch: Watch | None = None,
 ) -> Export:
     """Write sources to ``folder``, which is there whole at the end or as it was before.
 
@@ -233,14 +238,18 @@ def _place(source: Source) -> Path:
     return path.with_name(path.name.removesuffix(path.suffix) or path.name)
 
 
-def _attempt(folder: Path, mark: DecimalSeparator | None, task: tuple[Source, str, frozenset[int]]) -> Written | RoofctlError:
+def _attempt(
+    folder: Path, mark: DecimalSeparator | None, task: tuple[Source, str, frozenset[int]]
+) -> Written | RoofctlError:
     try:
         return _write_source(folder, mark, *task)
     except RoofctlError as error:
         return error
 
 
-def _write_source(folder: Path, mark: DecimalSeparator | None, source: Source, name: str, taken: frozenset[int]) -> Written:
+def _write_source(
+    folder: Path, mark: DecimalSeparator | None, source: Source, name: str, taken: frozenset[int]
+) -> Written:
     parts = inputs.read_one(source, mark)
     file = _utf8(", ".join(str(path) for path in source.files))
     notes = tuple(note for part in parts for note in part.notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -17,18 +17,14 @@ import pyarrow.compute as pc
 from roofctl.core.errors import InputError
 from roofctl.core.parallel import processors
 from roofctl.core.units import Unit, parse_unit
-from roofctl.launches.evaluate import IDENTITY, Part, counts_work
 from roofctl.quantities import Catalogue
 from roofctl.readers.numbers import (
-    AMBIGUOUS,
     COUNTED,
-    EVIDENCE,
     EXAMPLES,
     MISSING,
     PLAIN,
     SPACES,
     DecimalSeparator,
-    Evidence,
     Number,
     is_missing,
     lost_digits,
@@ -47,7 +43,6 @@ _MISSING_OR_NULL: Final = pa.array([None, *sorted(MISSING), *sorted(map(str.uppe
 _MANY_CELLS: Final = 200_000
 """From here on the work on columns is worth threads, of which more than a few wait for memory."""
 _MOST_THREADS: Final = 4
-_SAMPLE: Final = 1000
 _PREFIXES: Final = ("", "min:", "max:", "total:")
 _SHAPE: Final = re.compile(r"\(\s*\d{1,10}\s*,\s*\d{1,10}\s*,\s*\d{1,10}\s*\)")
 
@@ -122,7 +117,7 @@ class Launches:
     """
 
     identity: Mapping[str, tuple[Sequence[str], Any]]
-    cells: Mapping[str, Cells]
+    cells: dict[str, Cells]
     names: Mapping[str, set[str]]
     launches: Any
     is_summary: bool = False
@@ -132,10 +127,16 @@ class Launches:
     def __len__(self) -> int:
         return len(self.launches)
 
-    def processes(self) -> list[str]:
-        """The process of each launch."""
+    def processes(self) -> tuple[list[str], Any]:
+        """The distinct processes, and a code per launch."""
         texts, codes = self.identity["process"]
-        return [f"{texts[code]}{self.run}" for code in codes.tolist()]
+        return [f"{text}{self.run}" for text in texts], codes
+
+
+def prefix_of(name: str) -> tuple[int, str]:
+    """Which value of a counter a name of ``Launches.cells`` means, as a number, and the name of the counter."""
+    begin = name.find(":") + 1
+    return _PREFIXES.index(name[:begin]), name[begin:]
 
 
 def shape(text: str) -> str:
@@ -194,8 +195,8 @@ class Converter:
 
         Raises InputError as ``number`` does.
         """
-        many = _many([cells for _, cells in counters])
-        plain = list(_in_threads(lambda each: self._plain_column(*each), counters, worthwhile=many))
+        count = sum(len(cells.texts) for _, cells in counters)
+        plain = in_threads(lambda each: self._plain_column(*each), counters, count)
         return [
             array(list(self._one_by_one(counter, cells))) if column is None else column
             for (counter, cells), column in zip(counters, plain, strict=True)
@@ -214,20 +215,24 @@ class Converter:
         texts = without_spaces(cells.texts if len(rows) == len(present) else cells.texts.take(pa.array(rows)))
         if cells.plain != self.decimal and not all_plain(texts, self.decimal):
             return None
-        codes = np.zeros(len(rows), np.int64) if cells.unit_of is None else cells.unit_of[rows]
-        units: dict[int, Unit] = {}
+        if not len(rows):
+            return pd.array([None] * len(present), dtype="Int64")
+        used, codes = np.unique(np.zeros(1) if cells.unit_of is None else cells.unit_of[rows], return_inverse=True)
         try:
-            for code in np.unique(codes).tolist():
-                units[code] = self.unit(counter, Cell("", cells.units[code], 0))
-        except InputError:  # the line is not known here
+            units = [self.unit(counter, Cell("", cells.units[int(code)], 0)) for code in used]
+        except InputError:  # raised again with its line
             return None
-        numbers = _numbers(digits(texts, self.decimal), codes, units)
+        numbers = _numbers(
+            digits(texts, self.decimal), units, codes if len(used) > 1 else np.zeros(len(rows), np.int64)
+        )
         if numbers is None:
             return None
-        values = np.zeros(len(present), numbers.dtype)
-        values[rows] = numbers
+        values = numbers
+        if len(rows) < len(present):
+            values = np.zeros(len(present), numbers.dtype)
+            values[rows] = numbers
         kind = pd.arrays.IntegerArray if numbers.dtype == np.int64 else pd.arrays.FloatingArray
-        return kind(values, ~present)
+        return kind(values.copy() if not values.flags.writeable else values, ~present)
 
     def _checked_unit(self, counter: str, cell: Cell) -> Unit:
         unit = parse_unit(cell.unit)
@@ -252,16 +257,12 @@ def without_spaces(texts: Any) -> Any:
     return pc.replace_substring_regex(texts, f"[{SPACES}]", "") if odd.any() else texts
 
 
-def _many(columns: Sequence[Cells]) -> bool:
-    return sum(len(cells.texts) for cells in columns) > _MANY_CELLS
-
-
-def _in_threads(work: Callable[[_A], _B], items: Sequence[_A], *, worthwhile: bool) -> Iterable[_B]:
-    """``work`` on each of many items: what it does in long steps needs no interpreter."""
-    if not worthwhile:
-        return map(work, items)
+def in_threads(work: Callable[[_A], _B], items: Sequence[_A], cells: int) -> list[_B]:
+    """``work`` on each of the items, which hold so many cells: what it does in long steps needs no interpreter."""
+    if cells < _MANY_CELLS:
+        return list(map(work, items))
     with ThreadPoolExecutor(min(processors(), _MOST_THREADS)) as pool:
-        return pool.map(work, items)
+        return list(pool.map(work, items))
 
 
 def all_plain(texts: Any, decimal: DecimalSeparator) -> bool:
@@ -283,33 +284,29 @@ def digits(texts: Any, decimal: DecimalSeparator) -> Any:
     return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def _numbers(texts: Any, codes: Any, units: Mapping[int, Unit]) -> Any | None:
-    """``texts`` in SI base units: as int64 where all are whole and counted, else as float64, each rounded once.
+def _numbers(texts: Any, units: Sequence[Unit], codes: Any) -> Any | None:
+    """Plain ``texts`` in SI base units: int64 where all are whole and counted, else float64, each rounded once.
 
-    None where a float cannot tell whether a number is whole, and for numbers beyond ``LARGEST``.
+    ``codes`` say which of the ``units`` each has. None for numbers beyond ``LARGEST``, and where a float cannot tell
+    whether a number is whole.
     """
-    powers = {code: Decimal(repr(unit.factor)).adjusted() for code, unit in units.items()}
-    if any(Decimal(repr(unit.factor)) != Decimal(1).scaleb(powers[code]) for code, unit in units.items()):
+    factors = [Decimal(repr(unit.factor)) for unit in units]
+    if any(factor != Decimal(1).scaleb(factor.adjusted()) for factor in factors):
         return None
-    counted = np.array(
-        [units[code].dimension in COUNTED if code in units else False for code in range(max([-1, *units]) + 1)], bool
-    )[codes]
+    counted = np.array([unit.dimension in COUNTED for unit in units], np.bool_)[codes]
     data, places = content(texts)
     try:
-        if counted.all() and not any(powers.values()) and not (data == ord(".")).any():
+        if counted.all() and not any(factor.adjusted() for factor in factors) and not (data == ord(".")).any():
             whole = texts.cast(pa.int64()).to_numpy()
-            return whole if whole.max(initial=0) <= LARGEST else None
+            return whole if whole.max() <= LARGEST else None
+        # An exponent behind the digits: the one rounding is that of Decimal.
+        exponents = pa.array([f"e{factor.adjusted()}" for factor in factors])
+        suffix = exponents[0] if len(units) == 1 else exponents.take(pa.array(codes))
+        real = pc.binary_join_element_wise(texts, suffix, "").cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid:  # more digits than 64 bits hold
         return None
-    exponents = pa.array([f"e{powers.get(code, 0)}" for code in range(max([-1, *units]) + 1)], pa.string())
-    suffix = exponents.take(pa.array(codes)) if len(units) > 1 else f"e{next(iter(powers.values()))}"
-    # An exponent behind the digits: the one rounding is that of Decimal.
-    real = pc.binary_join_element_wise(texts, suffix, "").cast(pa.float64()).to_numpy()
-    if real.max(initial=0) > LARGEST:
-        return None
-    if not counted.any():
-        return real
-    if np.diff(places).max() > _EXACT_DIGITS + 1 or real.max() >= _EXACT:
+    longest = int(np.diff(places).max())
+    if real.max() > LARGEST or (counted.any() and (longest > _EXACT_DIGITS + 1 or real.max() >= _EXACT)):
         return None
     return real.astype(np.int64) if (counted & (real == np.floor(real))).all() else real
 
@@ -318,156 +315,3 @@ def array(values: Sequence[Number | None]) -> Any:
     """A nullable column: Int64 while every value is a whole count, so that counts stay exact, else Float64."""
     whole = all(value is None or isinstance(value, int) for value in values)
     return pd.array(values, dtype="Int64" if whole else "Float64")
-
-
-def evidence(batch: Sequence[Launches]) -> Evidence:
-    """The cells of all counters as evidence for the decimal separator.
-
-    Examples are the first ones, launch by launch; of a batch that is plainly written with a point, any one.
-    """
-    columns = [
-        (table, _PREFIXES.index(name[: name.find(":") + 1]), cells)
-        for table, launches in enumerate(batch)
-        for name, cells in launches.cells.items()
-    ]
-    if example := _plainly_point([cells for *_, cells in columns]):
-        return Evidence(point=example)
-    return _examples(
-        [
-            (
-                cells.texts,
-                lambda row, key=(table, prefix), cells=cells: (key[0], row, key[1], int(cells.lines[row]), cells.place),
-            )
-            for table, prefix, cells in columns
-        ]
-    )
-
-
-def first_examples(columns: Sequence[Any]) -> Evidence:
-    """Columns of cells as evidence for the decimal separator, by the first examples, row by row."""
-    return _examples([(texts, lambda row, place=place: (row, place)) for place, texts in enumerate(columns)])
-
-
-def _examples(columns: Sequence[tuple[Any, Callable[[int], tuple[int, ...]]]]) -> Evidence:
-    """The example of each kind that comes first, by the key of its row."""
-    found: dict[str, tuple[tuple[int, ...], str]] = {}
-    for texts, key_of in columns:
-        data, _ = content(texts)
-        separated = bool(((data == ord(".")) | (data == ord(","))).any())
-        for kind, pattern in (*EVIDENCE.items(), ("ambiguous", AMBIGUOUS)) if separated else ():
-            hits = matches(without_spaces(texts), pattern)
-            if hits.any():
-                row = int(hits.argmax())
-                example = key_of(row), texts[row].as_py()
-                found[kind] = min(found.get(kind, example), example)
-    return Evidence(**{kind: text for kind, (_, text) in found.items()})
-
-
-def _plainly_point(columns: Sequence[Cells]) -> str:
-    """A number that can only be written with a decimal point, where all are; else an empty text."""
-
-    def example(cells: Cells) -> str | None:
-        texts = without_spaces(cells.texts.filter(pa.array(cells.present())))
-        if not all_plain(texts, "point"):
-            return None
-        cells.plain = "point"
-        some = texts[:_SAMPLE]
-        hits = matches(some, EVIDENCE["point"])
-        if not hits.any():
-            hits = matches(some := texts, EVIDENCE["point"])
-        return some[int(hits.argmax())].as_py() if hits.any() else ""
-
-    found = list(_in_threads(example, columns, worthwhile=_many(columns)))
-    return "" if None in found else next(filter(None, found), "")
-
-
-def to_parts(batch: Sequence[Launches], converter: Converter) -> list[Part]:
-    """Launches of the tables of one file as parts, one per capture among them.
-
-    Processes of one capture collect the same counters. Two processes that share none stand
-    for two captures put into one file; their times are never mixed.
-    """
-    names = {f"{process}{each.run}": found for each in batch for process, found in each.names.items()}
-    groups = captures_of(names)
-    parts = []
-    for group in groups:
-        pieces = [_members(each, group) if len(groups) > 1 else each for each in batch]
-        identity = {name: _texts([each.identity[name] for each in pieces]) for name in IDENTITY if name != "process"}
-        processes = [
-            ([f"{t}{each.run}" for t in each.identity["process"][0]], each.identity["process"][1]) for each in pieces
-        ]
-        identity["process"] = _texts(processes)
-        identity["launches"] = np.concatenate([each.launches for each in pieces])
-        identity["is_summary"] = np.concatenate([np.full(len(each), each.is_summary) for each in pieces])
-        held = frozenset().union(*(names[process] for process in group))
-        parts.append(part_of(identity, _columns(pieces, converter), converter.source, held))
-    return parts
-
-
-def captures_of(counters: Mapping[str, Iterable[str]]) -> list[set[str]]:
-    """Processes put into captures, by the counters that each collected: those that share one belong together."""
-    groups: list[tuple[set[str], set[str]]] = []
-    for process, collected in counters.items():
-        names = set(filter(counts_work, collected))
-        shared = [group for group in groups if not names or not group[1] or names & group[1]]
-        merged = ({process}.union(*(g[0] for g in shared)), names.union(*(g[1] for g in shared)))
-        groups = [group for group in groups if group not in shared] + [merged]
-    return [processes for processes, _ in groups]
-
-
-def _members(launches: Launches, group: set[str]) -> Launches:
-    """The launches of some processes."""
-    texts, codes = launches.identity["process"]
-    rows = np.flatnonzero(np.array([f"{text}{launches.run}" in group for text in texts], bool)[codes])
-    identity = {name: (texts, codes[rows]) for name, (texts, codes) in launches.identity.items()}
-    cells = {name: cells.take(rows) for name, cells in launches.cells.items()}
-    return Launches(identity, cells, launches.names, launches.launches[rows], launches.is_summary, launches.run)
-
-
-def _columns(pieces: Sequence[Launches], converter: Converter) -> dict[str, Any]:
-    """Columns of the counters that some launch has, in the order in which launches have them."""
-    order: dict[str, tuple[int, ...]] = {}
-    for number, piece in enumerate(pieces):
-        for name, cells in piece.cells.items():
-            if name not in order and cells.texts.null_count < len(cells.texts):
-                row = int(cells.texts.is_valid().to_numpy(zero_copy_only=False).argmax())
-                prefix = _PREFIXES.index(name[: name.find(":") + 1])
-                line = int(cells.lines[row]) if cells.begin is None else cells.begin
-                order[name] = (prefix, number, row, line, cells.place)
-    names = sorted(order, key=order.__getitem__)
-    cells = [_joined([(len(piece), piece.cells.pop(name, None)) for piece in pieces]) for name in names]
-    counters = [name[name.find(":") + 1 :] for name in names]
-    return dict(zip(names, converter.columns(list(zip(counters, cells, strict=True))), strict=True))
-
-
-def _joined(pieces: Sequence[tuple[int, Cells | None]]) -> Cells:
-    """The cells of several tables one after the other."""
-    (length, only), *others = pieces
-    if only and not others:
-        return only
-    texts, lines, units, unit_of = [], [], [], []
-    for length, cells in pieces:
-        texts.append(cells.texts if cells else pa.nulls(length, pa.string()))
-        lines.append(cells.lines if cells else np.zeros(length, np.int64))
-        codes = np.zeros(length, np.int64) if cells is None or cells.unit_of is None else cells.unit_of
-        unit_of.append(codes + len(units))
-        units += cells.units if cells else [""]
-    return Cells(pa.concat_arrays(texts), np.concatenate(lines), units, np.concatenate(unit_of))
-
-
-def _texts(pieces: Sequence[tuple[Sequence[str], Any]]) -> Any:
-    """A column of texts, None for empty ones: as pandas makes it of a list of them all."""
-    values = [text for texts, _ in pieces for text in texts]
-    begins = np.cumsum([0, *(len(texts) for texts, _ in pieces)])
-    codes = np.concatenate([codes + begin for (_, codes), begin in zip(pieces, begins, strict=False)])
-    used = np.flatnonzero(np.bincount(codes, minlength=len(values)))
-    position = np.zeros(max(len(values), 1), np.int64)
-    position[used] = np.arange(len(used))
-    distinct = pd.DataFrame({"text": [values[code] or None for code in used.tolist()]})["text"]
-    return distinct.take(position[codes]).reset_index(drop=True)
-
-
-def part_of(identity: Mapping[str, Any], counters: Mapping[str, Any], source: str, names: frozenset[str]) -> Part:
-    """A part: ``identity`` with the columns that are no counters, ``counters`` in SI base units."""
-    ordered = {name: identity[name] for name in (*IDENTITY, "launches", "is_summary")}
-    return Part(pd.DataFrame({**ordered, **counters}, copy=False), source, names)

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from roofctl.launches.evaluate import IDENTITY
 from roofctl.readers.convert import Cells, Launches, Texts
 from roofctl.readers.convert import count as count_of
-from roofctl.readers.find_tables import Table
 from roofctl.readers.numbers import PLAIN, split_glued
 from roofctl.readers.split import Rows, coded, matches, valued
+from roofctl.readers.tables import Table
 
 _NOTHING: Final = -1
 
@@ -174,8 +174,9 @@ class LongTable:
         absent = ([""], np.zeros(count, np.int64))
         amount = np.ones(count, np.int64)
         if form.launches:
-            texts, _ = self._key[form.launches].column(count_of)
-            amount = np.array([texts[key[form.key.index(form.launches)]] for key in self._launches], np.int64)
+            texts, _ = self._key[form.launches].column()
+            place = form.key.index(form.launches)
+            amount = np.array([count_of(texts[key[place]]) for key in self._launches], np.int64)
         names = self._names
         return Launches({n: identity.get(n, absent) for n in IDENTITY}, cells, names, amount, bool(form.launches))
 

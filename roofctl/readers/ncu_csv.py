@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from roofctl.readers.convert import Cells, Launches, Texts, shape
-from roofctl.readers.find_tables import Table
 from roofctl.readers.long_table import Form, LongTable
 from roofctl.readers.split import Rows, coded, valued
+from roofctl.readers.tables import Table
 
 # Columns of ncu tables that describe a launch; everything else in a raw page is a counter.
 NCU_IDENTITY: Final = frozenset(
@@ -61,8 +61,7 @@ class RawPage:
 
     def take(self, rows: Rows) -> bool:
         """Take launches; False where a process begins and counters that others have must be looked at again."""
-        place, _ = self._identity["process"]
-        codes, processes = coded(rows.columns[place])
+        codes, processes = coded(rows.columns[self._table.header.index("Process ID")])
         new = [process for process in processes if process not in self._seen]
         self._seen.update((process, set()) for process in new)
         if new:

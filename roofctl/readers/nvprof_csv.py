@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from roofctl.launches.evaluate import IDENTITY
 from roofctl.readers.convert import Cells, Launches, count
-from roofctl.readers.find_tables import Table
 from roofctl.readers.long_table import Form, LongTable, unglued
 from roofctl.readers.split import Rows, coded, equals, matches, valued
+from roofctl.readers.tables import Table
 
 TIME_AVERAGE: Final = "GPU activities Avg"
 TIME_TRACE: Final = "GPU trace Duration"

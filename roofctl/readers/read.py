@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -11,13 +12,16 @@ from roofctl.core.kernel_names import some
 from roofctl.launches.evaluate import Note, Part
 from roofctl.quantities import catalogue
 from roofctl.readers import databases, diagnose, ncu_csv, nvprof_csv, text
-from roofctl.readers.convert import Converter, Launches, evidence, first_examples, to_parts
-from roofctl.readers.find_tables import Reader, Scan, Scanner, Table
+from roofctl.readers.convert import Converter, Launches
+from roofctl.readers.decimals import evidence, first_examples
+from roofctl.readers.find_tables import Scan, Scanner
 from roofctl.readers.ncurep import packed
 from roofctl.readers.ncurep import read as ncurep
 from roofctl.readers.numbers import DecimalSeparator, Evidence, decide
+from roofctl.readers.parts import to_parts
 from roofctl.readers.split import Rows, save_memory
 from roofctl.readers.streams import Block
+from roofctl.readers.tables import Reader, Table
 
 __all__ = ["read_file", "read_text"]
 
@@ -91,9 +95,7 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
         tables = [table for table in found.tables if table.kind.startswith(family)]
         for batch in [tables] if family != "nvprof" else [[table] for table in tables]:
             taken = [(table, readers.pop(id(table), None)) for table in batch]
-            parts += _parts_of(
-                taken, source, decimal, notes, lambda family=family: _all_numbers(blocks, source, family)
-            )
+            parts += _parts_of(taken, source, decimal, notes, partial(_all_numbers, blocks, source, family))
     if not parts:
         raise _nothing_read(source, found, notes)
     return [_with_notes(parts[0], notes), *parts[1:]]
@@ -170,7 +172,7 @@ def _decimal(batch: Sequence[Launches], source: str, all_numbers: Callable[[], E
 
 
 class _NumericCells:
-    """Looks through all cells that may hold a counter's value: not names, shapes, or ``CC`` (8.9 whatever the locale)."""
+    """Looks through all cells that may hold a counter's value: not names, shapes, or ``CC`` (8.9 in any locale)."""
 
     def __init__(self, table: Table) -> None:
         long = table.kind != "ncu_raw"

@@ -200,7 +200,7 @@ def _parse(
         return {}, good[:0], others
     blank = [equals(found[place], "") for place in range(layout.width, width)]
     empty = pa.array([""] * len(good), pa.string()) if places[-1] >= width else None
-    columns = {place: found.get(place, empty) for place in places}
+    columns: dict[int, Any] = {place: found.get(place, empty) for place in places}
     if blank and not (kept := np.logical_and.reduce(blank)).all():
         mask = pa.array(kept)
         return {place: array.filter(mask) for place, array in columns.items()}, good[kept], others
@@ -220,7 +220,7 @@ def content(array: Any) -> tuple[Any, Any]:
 def matches(array: Any, pattern: str, *, full: bool = True) -> Any:
     """Which cells match a pattern of RE2, from begin to end unless not ``full``; null matches nothing."""
     found = pc.match_substring_regex(array, rf"^(?:{pattern})$" if full else pattern)
-    return found.fill_null(False).to_numpy(zero_copy_only=False)
+    return pc.fill_null(found, fill_value=False).to_numpy(zero_copy_only=False)
 
 
 def equals(array: Any, text: str) -> Any:

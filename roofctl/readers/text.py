@@ -82,7 +82,8 @@ def plain_text(block: streams.Block) -> streams.Block:
 def too_long(source: str) -> InputError:
     """The error for text without end outside tables."""
     return InputError(
-        f"{source} holds more than {MOST_LINES:,} lines of text that must be read line by line (they belong to no table)",
+        f"{source} holds more than {MOST_LINES:,} lines of text that must be read line by line "
+        "(they belong to no table)",
         hint="export ncu's raw page: ncu --import REPORT --csv --page raw --print-units base > out.csv",
     )
 

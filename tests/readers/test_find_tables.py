@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from roofctl.readers.find_tables import Scan, Scanner, Table, classify
+from roofctl.readers.find_tables import Scan, Scanner
 from roofctl.readers.split import Rows, split_fields
+from roofctl.readers.tables import Table, classify
 from roofctl.readers.text import plain_text
 
 from support.shapes import (

@@ -15,11 +15,12 @@ from roofctl.core.profiler_text import PERMISSION_TOKEN
 from roofctl.launches.evaluate import IDENTITY, Note, Part
 from roofctl.quantities import catalogue
 from roofctl.readers import diagnose, streams
-from roofctl.readers.convert import Cell, Converter, array, captures_of, count, shape
-from roofctl.readers.find_tables import classify
+from roofctl.readers.convert import Cell, Converter, array, count, shape
 from roofctl.readers.ncu_csv import NCU_IDENTITY
 from roofctl.readers.numbers import DecimalSeparator, Evidence, Number, decide, gather, is_missing, split_glued
+from roofctl.readers.parts import captures_of
 from roofctl.readers.read import _nothing_read, _rounded, _scan_notes, _skipped, _with_notes
+from roofctl.readers.tables import classify
 from roofctl.readers.text import _empty, check_text
 
 _BANNER: Final = re.compile(r"\s*(?:==(?:[A-Z]+|\d+)==|={8,}(?:\s|$))")

@@ -29,11 +29,12 @@ from roofctl.launches.evaluate import Part
 from roofctl.profilers import tools
 from roofctl.quantities import catalogue
 from roofctl.readers import streams
-from roofctl.readers.convert import LARGEST, Cell, Converter, array, part_of, shape
+from roofctl.readers.convert import LARGEST, Cell, Converter, array, shape
 from roofctl.readers.ncurep import container
 from roofctl.readers.ncurep.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
 from roofctl.readers.ncurep.container import Index, NotWhole, Stored
 from roofctl.readers.numbers import Number, to_base
+from roofctl.readers.parts import part_of
 
 _CHILD_BYTES: Final = 16 << 20
 """Reports up to this size take one child; starting another would take longer than it saves."""
