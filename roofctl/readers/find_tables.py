@@ -30,9 +30,16 @@ FEW: Final = 48
 
 _HEADER_LIKE: Final = (
     r"Process ID|Metric Name|Event Name|Time\(%\)|Grid X|Correlation_ID|Avg Size|KernelName|Counter_Name|Total Time"
-    r"|[^,;\t\"]\"[^,;\t\"]"
+    r"|[^,;\t\"]\"[^,;\t\"\n]"
 )
 """RE2: a line has one name of each signature, or quotes by which csv may put a name together."""
+_HEADER_NAMES: Final = (
+    *(b"Process ID", b"Invocations", b"Time(%)", b"Grid X", b"Correlation_ID", b"Avg Size"),
+    *(b"KernelName", b"Counter_Name", b"Total Time"),
+)
+"""Every header has one of these, where its quotes stand as they should."""
+_BESIDE_QUOTES: Final = np.isin(np.arange(256), list(b',;\t"\n'))
+"""Bytes beside a quote that begins or ends a field."""
 _NO_WORD: Final = r"[\x00-\x20\"]|[^\x00-\x7f]"
 """RE2: what may stand before the first digit of a count: quotes and any kind of blank."""
 _NOTABLE: Final = rf"{_HEADER_LIKE}|{PERMISSION_TOKEN}|NVPROF is profiling|^(?:{_NO_WORD})*(?:=|$|\n)"
@@ -217,7 +224,7 @@ def _regular(table: Table, lines: Lines, which: Any, places: Sequence[int]) -> t
         begins = np.minimum(begins + (lines.bytes[begins] == ord('"')), lines.ends[which])
         kept = np.isin(np.arange(256), list(lead))[lines.bytes[begins]]
     if not table.kind.startswith("ncu_"):
-        kept &= ~matches(lines.array(which), rf"{_HEADER_LIKE}|^(?:{_NO_WORD})*=", full=False)
+        kept &= ~_doubtful(lines, which)
     checks = table.begins_row()
     launches = table.count_of_launches()
     needed = [column for column, _ in checks if column is not None]
@@ -233,3 +240,16 @@ def _regular(table: Table, lines: Lines, which: Any, places: Sequence[int]) -> t
         good &= matches(rows.columns[launches], COUNT) & matches(rows.columns[launches], "[1-9]", full=False)
     rows = rows.kept(good)
     return rows, np.setdiff1d(which, rows.lines - lines.first, assume_unique=True)
+
+
+def _doubtful(lines: Lines, which: Any) -> Any:
+    """Which lines may be headers or banners; lines in which csv may put a name together are among them."""
+    first = lines.bytes[lines.starts[which]]
+    doubtful = (first == ord("=")) | (first <= ord(" ")) | (first > 127)  # noqa: PLR2004
+    if any(name in lines.block for name in _HEADER_NAMES):
+        return doubtful | matches(lines.array(which), _HEADER_LIKE, full=False)
+    quotes = np.flatnonzero(lines.bytes[1:-1] == ord('"')) + 1
+    inner = ~(_BESIDE_QUOTES[lines.bytes[quotes - 1]] | _BESIDE_QUOTES[lines.bytes[quotes + 1]])
+    odd = np.zeros(len(lines), np.bool_)
+    odd[np.searchsorted(lines.ends, quotes[inner])] = True
+    return doubtful | odd[which]
