@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of a file, as they are
 """Lines of large files in every layout that is neither a plain raw page nor a plain details page, made up."""
 
 from __future__ import annotations

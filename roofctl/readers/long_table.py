@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from roofctl.launches.evaluate import IDENTITY
-from roofctl.readers.convert import Cells, Launches, Texts
+from roofctl.readers.convert import Cells, Launches, Texts, all_plain
 from roofctl.readers.convert import count as count_of
 from roofctl.readers.numbers import PLAIN, split_glued
 from roofctl.readers.split import Rows, coded, matches, valued
@@ -174,9 +174,9 @@ class LongTable:
         absent = ([""], np.zeros(count, np.int64))
         amount = np.ones(count, np.int64)
         if form.launches:
-            texts, _ = self._key[form.launches].column()
+            amounts = [count_of(text) for text in self._key[form.launches].column()[0]]
             place = form.key.index(form.launches)
-            amount = np.array([count_of(texts[key[place]]) for key in self._launches], np.int64)
+            amount = np.array([amounts[key[place]] for key in self._launches], np.int64)
         names = self._names
         return Launches({n: identity.get(n, absent) for n in IDENTITY}, cells, names, amount, bool(form.launches))
 
@@ -208,6 +208,8 @@ class LongTable:
 
 def unglued(texts: Any, lines: Any, unit: str, place: int = 0) -> Cells:
     """Cells without the units that stand behind their values (``81.5%``); ``unit`` is that of the others."""
+    if not texts.null_count and all_plain(texts, "point"):
+        return Cells(texts, lines, [unit], place=place)
     odd = texts.is_valid().to_numpy(zero_copy_only=False) & ~matches(texts, PLAIN["point"])
     if not odd.any():
         return Cells(texts, lines, [unit], place=place)
