@@ -46,6 +46,7 @@ OWNERS: dict[str, set[str]] = {
         "study/device",
         "roofline/kernel",
         "readers/convert",
+        "readers/parts",
     },
     "pyarrow": {"readers", "output/parquet"},
     "matplotlib": {"plots"},

@@ -19,7 +19,7 @@ import numpy as np
 from roofctl.core.profiler_text import PERMISSION_TOKEN
 from roofctl.readers.split import Lines, Rows, are_counts, matches, split, split_fields
 from roofctl.readers.streams import Block
-from roofctl.readers.tables import COUNT, TITLES, Reader, Table, add_row, open_table
+from roofctl.readers.tables import COUNT, TITLES, CsvTable, Reader, add_row, open_table
 
 _BANNER: Final = re.compile(r"\s*(?:==(?:[A-Z]+|\d+)==|={8,}(?:\s|$))")
 _NVPROF_PROCESS: Final = re.compile(r"==(\d+)== NVPROF is profiling process")
@@ -55,7 +55,7 @@ class Scan:
     denied counters.
     """
 
-    tables: list[Table] = field(default_factory=list)
+    tables: list[CsvTable] = field(default_factory=list)
     banners: list[str] = field(default_factory=list)
     foreign: list[int] = field(default_factory=list)
     foreign_lines: int = 0
@@ -101,27 +101,27 @@ class Scanner:
     ``promising``: a word of some header has come.
     """
 
-    def __init__(self, open_reader: Callable[[Table], Reader | None]) -> None:
+    def __init__(self, open_reader: Callable[[CsvTable], Reader | None]) -> None:
         csv.field_size_limit(2**27)
         self.found = Scan()
         self.promising = False
-        self._table: Table | None = None
+        self._table: CsvTable | None = None
         self._open_reader = open_reader
         self._number = 1
         self._window = FEW
 
-    def prepare(self, block: Block) -> Lines:
-        """The next lines of the file, with their rows where they are all rows of the table that is open by now.
-
-        May run in a thread while lines before these are fed.
-        """
+    def number(self, block: Block) -> Lines:
+        """The next lines of the file."""
         lines = Lines(block, self._number)
         self._number += len(lines)
         self.promising = self.promising or any(title.encode() in block for title in TITLES)
+        return lines
+
+    def prepare(self, lines: Lines) -> None:
+        """Split lines that are all rows of the table that is open by now; may run in a thread while others are fed."""
         table = self._table
         if table and table.begun and table.reader and FEW < len(lines) <= self._window:
             lines.prepared = table, *_regular(table, lines, np.arange(len(lines)), table.reader.columns())
-        return lines
 
     def feed(self, lines: Lines) -> None:
         """Take lines, which come in order."""
@@ -185,12 +185,12 @@ class Scanner:
             self._table, number, split_fields(line + "\n", self._table.delimiter)
         )
 
-    def _reader(self, table: Table) -> Reader | None:
+    def _reader(self, table: CsvTable) -> Reader | None:
         if table.reader is None:
             table.reader = self._open_reader(table)
         return table.reader
 
-    def _deliver(self, table: Table, lines: Lines, rows: Rows | None) -> None:
+    def _deliver(self, table: CsvTable, lines: Lines, rows: Rows | None) -> None:
         """Give the reader of ``table`` rows that were split together and those that were read one by one, in order."""
         pending, table.pending = table.pending, []
         table.rows += len(rows) if rows else 0
@@ -204,7 +204,7 @@ class Scanner:
                 return
 
 
-def _notable(table: Table | None) -> str:
+def _notable(table: CsvTable | None) -> str:
     """RE2: lines that may be more than foreign ones while ``table`` is open."""
     if table is None:
         return _NOTABLE
@@ -216,7 +216,7 @@ def _notable(table: Table | None) -> str:
     return f"{_NOTABLE}|{delimiter}{lead}"
 
 
-def _regular(table: Table, lines: Lines, which: Any, places: Sequence[int]) -> tuple[Rows | None, Any]:
+def _regular(table: CsvTable, lines: Lines, which: Any, places: Sequence[int]) -> tuple[Rows | None, Any]:
     """Those of some lines that are plainly rows of ``table``, split, and which lines the others are."""
     kept = np.ones(len(which), np.bool_)
     if lead := table.lead():

@@ -15,7 +15,7 @@ from roofctl.readers.convert import Cells, Launches, Texts, all_plain
 from roofctl.readers.convert import count as count_of
 from roofctl.readers.numbers import PLAIN, split_glued
 from roofctl.readers.split import Rows, coded, matches, valued
-from roofctl.readers.tables import Table
+from roofctl.readers.tables import CsvTable
 
 _NOTHING: Final = -1
 
@@ -56,7 +56,7 @@ class _Counter:
 class LongTable:
     """Launches of such a table."""
 
-    def __init__(self, table: Table, known: frozenset[str], form: Form) -> None:
+    def __init__(self, table: CsvTable, known: frozenset[str], form: Form) -> None:
         self._table, self._known, self._form = table, known, form
         self.skipped = 0
         self.what = form.skip

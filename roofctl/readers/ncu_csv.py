@@ -11,7 +11,7 @@ import pyarrow as pa
 from roofctl.readers.convert import Cells, Launches, Texts, shape
 from roofctl.readers.long_table import Form, LongTable
 from roofctl.readers.split import Rows, coded, valued
-from roofctl.readers.tables import Table
+from roofctl.readers.tables import CsvTable
 
 # Columns of ncu tables that describe a launch; everything else in a raw page is a counter.
 NCU_IDENTITY: Final = frozenset(
@@ -40,7 +40,7 @@ class RawPage:
     skipped = 0
     what = ""
 
-    def __init__(self, table: Table, known: frozenset[str]) -> None:
+    def __init__(self, table: CsvTable, known: frozenset[str]) -> None:
         self._table = table
         header = table.header
         self._identity = {
@@ -96,7 +96,7 @@ class RawPage:
         return Launches(identity, cells, self._seen, np.ones(len(lines), np.int64))
 
 
-def details_page(table: Table, known: frozenset[str]) -> LongTable:
+def details_page(table: CsvTable, known: frozenset[str]) -> LongTable:
     """Details page: one row per launch and metric.
 
     A launch is identified by process, ID and kernel. A metric that stands in two sections
@@ -114,7 +114,7 @@ def details_page(table: Table, known: frozenset[str]) -> LongTable:
     return LongTable(table, known, form)
 
 
-def summary(table: Table, known: frozenset[str]) -> LongTable:
+def summary(table: CsvTable, known: frozenset[str]) -> LongTable:
     """``--print-summary per-kernel``: means over launches, grouped by kernel and launch shape."""
     form = Form(
         key=("Process ID", "Kernel Name", "Block Size", "Grid Size", "Device", "Device Id", "Invocations"),

@@ -14,7 +14,7 @@ from roofctl.launches.evaluate import IDENTITY
 from roofctl.readers.convert import Cells, Launches, count
 from roofctl.readers.long_table import Form, LongTable, unglued
 from roofctl.readers.split import Rows, coded, equals, matches, valued
-from roofctl.readers.tables import Table
+from roofctl.readers.tables import CsvTable
 
 TIME_AVERAGE: Final = "GPU activities Avg"
 TIME_TRACE: Final = "GPU trace Duration"
@@ -32,7 +32,7 @@ def _without_correlation(name: str, correlation: str) -> str:
     return match.group(1) if match and correlation in ("", match.group(2)) else name
 
 
-def counts(table: Table, known: frozenset[str]) -> LongTable:
+def counts(table: CsvTable, known: frozenset[str]) -> LongTable:
     """``--metrics`` or ``--events``: minimum, maximum and rounded mean per kernel."""
     form = Form(
         key=("Device", "Kernel", "Invocations"),
@@ -52,7 +52,7 @@ class _Wide:
     what = ""
     names: tuple[str, ...] = ()
 
-    def __init__(self, table: Table, known: frozenset[str]) -> None:
+    def __init__(self, table: CsvTable, known: frozenset[str]) -> None:
         self.table, self.known = table, known
         self.skipped = 0
         self._pieces: list[Rows] = []

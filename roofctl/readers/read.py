@@ -21,7 +21,7 @@ from roofctl.readers.numbers import DecimalSeparator, Evidence, decide
 from roofctl.readers.parts import to_parts
 from roofctl.readers.split import Rows, save_memory
 from roofctl.readers.streams import Block
-from roofctl.readers.tables import Reader, Table
+from roofctl.readers.tables import CsvTable, Reader
 
 __all__ = ["read_file", "read_text"]
 
@@ -38,7 +38,7 @@ class _TableReader(Reader, Protocol):
     def launches(self) -> Launches: ...
 
 
-_READERS: Final[dict[str, Callable[[Table, frozenset[str]], _TableReader]]] = {
+_READERS: Final[dict[str, Callable[[CsvTable, frozenset[str]], _TableReader]]] = {
     "ncu_raw": ncu_csv.RawPage,
     "ncu_details": ncu_csv.details_page,
     "ncu_summary": ncu_csv.summary,
@@ -74,7 +74,7 @@ def read_text(content: bytes, source: str, *, decimal: DecimalSeparator | None =
 def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list[Part]:
     readers: dict[int, _TableReader] = {}
 
-    def open_reader(table: Table) -> Reader | None:
+    def open_reader(table: CsvTable) -> Reader | None:
         if table.kind not in _READERS:
             return None
         return readers.setdefault(id(table), _READERS[table.kind](table, catalogue().counters()))
@@ -101,10 +101,10 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
     return [_with_notes(parts[0], notes), *parts[1:]]
 
 
-def _scan(blocks: Blocks, source: str, open_reader: Callable[[Table], Reader | None]) -> Scan:
+def _scan(blocks: Blocks, source: str, open_reader: Callable[[CsvTable], Reader | None]) -> Scan:
     save_memory()
     scanner = Scanner(open_reader)
-    for lines in text.ahead(map(scanner.prepare, blocks(lambda: scanner.promising))):
+    for lines in text.ahead(map(scanner.number, blocks(lambda: scanner.promising)), scanner.prepare):
         scanner.feed(lines)
         if scanner.found.foreign_lines > text.MOST_LINES:
             raise text.too_long(source)
@@ -112,7 +112,7 @@ def _scan(blocks: Blocks, source: str, open_reader: Callable[[Table], Reader | N
 
 
 def _parts_of(
-    tables: Sequence[tuple[Table, _TableReader | None]],
+    tables: Sequence[tuple[CsvTable, _TableReader | None]],
     source: str,
     decimal: DecimalSeparator | None,
     notes: list[Note],
@@ -174,7 +174,7 @@ def _decimal(batch: Sequence[Launches], source: str, all_numbers: Callable[[], E
 class _NumericCells:
     """Looks through all cells that may hold a counter's value: not names, shapes, or ``CC`` (8.9 in any locale)."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: CsvTable) -> None:
         long = table.kind != "ncu_raw"
         values = {"Metric Value", "Minimum", "Maximum", "Average"}
         self._columns = [i for i, name in enumerate(table.header) if (name in values if long else "__" in name)]
@@ -197,7 +197,7 @@ def _all_numbers(blocks: Blocks, source: str, family: str) -> Evidence:
     """What all numeric cells of a kind of tables say of the decimal separator: the file is read once more."""
     readers: list[_NumericCells] = []
 
-    def open_reader(table: Table) -> Reader:
+    def open_reader(table: CsvTable) -> Reader:
         readers.append(_NumericCells(table))
         if not table.kind.startswith(family):
             readers.pop()

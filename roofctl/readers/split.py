@@ -122,7 +122,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """How rows of a table are written: at least ``least`` fields, ``width`` in its header; more must be empty."""
 
     delimiter: str
@@ -130,13 +130,13 @@ class Layout:
     width: int
 
 
-def split(lines: Lines, which: Any, layout: Layout, places: Sequence[int]) -> Rows:
+def split(lines: Lines, which: Any, layout: RowLayout, places: Sequence[int]) -> Rows:
     """The columns at ``places`` of those of the lines that can be split together and fit ``layout``."""
     places = sorted(set(places))
     return Rows.merged(_pieces(lines, which, layout, places, None), places)
 
 
-def _pieces(lines: Lines, which: Any, layout: Layout, places: Sequence[int], width: int | None) -> list[Rows]:
+def _pieces(lines: Lines, which: Any, layout: RowLayout, places: Sequence[int], width: int | None) -> list[Rows]:
     """Rows of ``width`` fields (by default as many as the first line has), then those of other widths."""
     if not len(which):
         return []
@@ -159,7 +159,7 @@ def _pieces(lines: Lines, which: Any, layout: Layout, places: Sequence[int], wid
 
 
 def _parse(
-    data: Any, count: int, width: int, layout: Layout, places: Sequence[int]
+    data: Any, count: int, width: int, layout: RowLayout, places: Sequence[int]
 ) -> tuple[dict[int, Any], Any, dict[int, int]] | None:
     """Columns of the lines of ``width`` fields, which lines these are, and the widths of the others.
 

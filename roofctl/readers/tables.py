@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from roofctl.readers.split import Layout, Rows, split_fields
+from roofctl.readers.split import RowLayout, Rows, split_fields
 
 COUNT: Final = r"(?:[0-9]{1,12}|[0-9]{1,3}(?:[,.][0-9]{3}){1,3})"
 _DECIMAL: Final = r"[0-9]+(?:\.[0-9]+)?"
@@ -58,7 +58,7 @@ class Reader(Protocol):
 
 
 @dataclass
-class Table:
+class CsvTable:
     """One table: its header, the unit row if it has one, and how many rows were read.
 
     ``pending`` are rows that were read one by one and not yet given to ``reader``. ``malformed`` lists lines that
@@ -128,9 +128,9 @@ class Table:
             return b"0123456789"
         return bytes({ord(name[0]) for name in _NVPROF_TYPES})
 
-    def layout(self) -> Layout:
+    def layout(self) -> RowLayout:
         """How its rows are written."""
-        return Layout(self.delimiter, self.least_fields(), len(self.header))
+        return RowLayout(self.delimiter, self.least_fields(), len(self.header))
 
 
 def classify(header: Sequence[str]) -> str | None:
@@ -139,7 +139,7 @@ def classify(header: Sequence[str]) -> str | None:
     return next((kind for kind, signature in _SIGNATURES if signature <= names), None)
 
 
-def open_table(line: str, number: int) -> Table | None:
+def open_table(line: str, number: int) -> CsvTable | None:
     if not _TITLE.search(line):
         return None
     for delimiter in _DELIMITERS:
@@ -148,11 +148,11 @@ def open_table(line: str, number: int) -> Table | None:
             header = [name.strip() for name in split_fields(line.lstrip("\ufeff"), delimiter)]
             kind = classify(header)
             if kind:
-                return Table(kind, header, number, delimiter)
+                return CsvTable(kind, header, number, delimiter)
     return None
 
 
-def add_row(table: Table, number: int, fields: list[str]) -> bool:
+def add_row(table: CsvTable, number: int, fields: list[str]) -> bool:
     """Take ``fields`` as a row of ``table``; False when the line is foreign to it."""
     if not table.begun and _is_unit_row(table, fields):
         table.units = [text.strip() for text in fields]
@@ -173,7 +173,7 @@ def add_row(table: Table, number: int, fields: list[str]) -> bool:
     return True
 
 
-def _is_unit_row(table: Table, fields: Sequence[str]) -> bool:
+def _is_unit_row(table: CsvTable, fields: Sequence[str]) -> bool:
     if table.kind == "ncu_raw":
         return len(fields) > 1 and not fields[0].strip() and not fields[1].strip()
     if table.kind == "nvprof_summary":
@@ -185,7 +185,7 @@ def _is_unit_row(table: Table, fields: Sequence[str]) -> bool:
     return False
 
 
-def _begins_like_row(table: Table, fields: Sequence[str]) -> bool:
+def _begins_like_row(table: CsvTable, fields: Sequence[str]) -> bool:
     checks = table.begins_row()
     if not checks:
         return len(fields) == len(table.header)
@@ -195,7 +195,7 @@ def _begins_like_row(table: Table, fields: Sequence[str]) -> bool:
     return all(re.fullmatch(pattern, text if typed else text.strip()) for text, pattern in texts)
 
 
-def _counts_launches(table: Table, fields: Sequence[str]) -> bool:
+def _counts_launches(table: CsvTable, fields: Sequence[str]) -> bool:
     """Whether a summary's row says how many launches it stands for; other rows stand for one."""
     column = table.count_of_launches()
     if column is None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import itertools
 import shlex
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -18,6 +19,8 @@ MOST_LINES: Final = 20_000_000
 """Lines outside tables: beyond it a file is no capture."""
 
 _T = TypeVar("_T")
+_AHEAD: Final = 2
+"""Blocks that are worked on at once."""
 
 _BINARY: Final = 0.02
 """Share of bytes that are NUL or of no text from which on a file with NULs is no text: damage is rarer."""
@@ -51,18 +54,24 @@ def text_blocks(path: Path, promising: Callable[[], bool]) -> Iterator[streams.B
         raise _empty(path)
 
 
-def ahead(steps: Iterator[_T]) -> Iterator[_T]:
-    """``steps``, each made in a thread while the one before is worked on; none is started for a single step."""
-    yield from itertools.islice(steps, 1)
-    second = next(steps, None)
+def ahead(items: Iterator[_T], work: Callable[[_T], object]) -> Iterator[_T]:
+    """``items``, in order, each after ``work`` was done on it in a thread; none is started for a single item."""
+    yield from itertools.islice(items, 1)
+    second = next(items, None)
     if second is None:
         return
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(next, steps, None)
-        yield second
-        while (step := future.result()) is not None:
-            future = pool.submit(next, steps, None)
-            yield step
+    yield second
+    with ThreadPoolExecutor(_AHEAD) as pool:
+        waiting: deque[tuple[_T, Future[object]]] = deque()
+        for item in items:
+            waiting.append((item, pool.submit(work, item)))
+            if len(waiting) > _AHEAD:
+                item, done = waiting.popleft()  # noqa: PLW2901
+                done.result()
+                yield item
+        for item, done in waiting:
+            done.result()
+            yield item
 
 
 def plain_text(block: streams.Block) -> streams.Block:

@@ -8,7 +8,7 @@ import pytest
 
 from roofctl.readers.find_tables import Scan, Scanner
 from roofctl.readers.split import Rows, split_fields
-from roofctl.readers.tables import Table, classify
+from roofctl.readers.tables import CsvTable, classify
 from roofctl.readers.text import plain_text
 
 from support.shapes import (
@@ -28,7 +28,7 @@ from support.shapes import (
 class Kept:
     """Keeps the rows of a table as lists, with the numbers of their lines."""
 
-    table: Table
+    table: CsvTable
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
 
     def columns(self) -> list[int]:
@@ -42,11 +42,11 @@ class Kept:
 
 def scan(lines: list[str]) -> Scan:
     scanner = Scanner(Kept)
-    scanner.feed(scanner.prepare(plain_text("\n".join([*lines, ""]).encode())))
+    scanner.feed(scanner.number(plain_text("\n".join([*lines, ""]).encode())))
     return scanner.found
 
 
-def rows_of(table: Table) -> list[tuple[int, list[str]]]:
+def rows_of(table: CsvTable) -> list[tuple[int, list[str]]]:
     return table.reader.rows if isinstance(table.reader, Kept) else []
 
 
