@@ -40,6 +40,8 @@ _EXACT: Final = 2**53
 _EXACT_DIGITS: Final = 15
 """Numbers of so many digits are told apart by a float, and whole ones among them are whole as floats."""
 _MISSING_OR_NULL: Final = pa.array([None, *sorted(MISSING), *sorted(map(str.upper, MISSING))], pa.string())
+_FEW_CELLS: Final = 1_000
+"""Up to here cells are read one by one in less time."""
 _MANY_CELLS: Final = 200_000
 """From here on the work on columns is worth threads, of which more than a few wait for memory."""
 _MOST_THREADS: Final = 4
@@ -196,7 +198,9 @@ class Converter:
         Raises InputError as ``number`` does.
         """
         count = sum(len(cells.texts) for _, cells in counters)
-        plain = in_threads(lambda each: self._plain_column(*each), counters, count)
+        plain: list[Any | None] = [None] * len(counters)
+        if count > _FEW_CELLS:
+            plain = in_threads(lambda each: self._plain_column(*each), counters, count)
         return [
             array(list(self._one_by_one(counter, cells))) if column is None else column
             for (counter, cells), column in zip(counters, plain, strict=True)

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roofctl.core.errors import InputError
 from roofctl.quantities import catalogue
+from roofctl.readers import convert
 from roofctl.readers.convert import Cell, Cells, Converter, array
 from roofctl.readers.decimals import first_examples
 from roofctl.readers.numbers import DecimalSeparator, gather
@@ -23,6 +24,11 @@ from support.shapes import CLOCK, ISSUED, TIME
 SWAPPED = str.maketrans(",.", ".,")
 DRAM = "dram__bytes.sum"
 UNITS = {ISSUED: "inst", TIME: "ns", CLOCK: "hz", DRAM: "Kbyte"}
+
+
+@pytest.fixture(autouse=True)
+def _columns_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert, "_FEW_CELLS", -1)
 
 
 def column(texts: Sequence[str | None], counter: str, decimal: DecimalSeparator) -> Any:
@@ -75,7 +81,13 @@ CELLS = st.one_of(
 )
 
 
-@settings(max_examples=300, derandomize=True, deadline=None, database=None)
+@settings(
+    max_examples=300,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     cells=st.lists(CELLS, max_size=20),
     decimal=st.sampled_from(["point", "comma"]),
@@ -87,7 +99,13 @@ def test_a_column_says_what_its_cells_say_one_by_one(
     check_same([cell and cell.translate(SWAPPED) for cell in cells] if decimal == "comma" else cells, counter, decimal)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None, database=None)
+@settings(
+    max_examples=300,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(cells=st.lists(CELLS, max_size=20), european=st.booleans())
 def test_evidence_is_that_of_the_cells_one_by_one(cells: list[str | None], european: bool) -> None:
     texts = [cell.translate(SWAPPED) if european else cell for cell in cells if cell is not None]
