@@ -1,6 +1,6 @@
 """Large captures: time and memory of reading them, against pandas in the same run.
 
-usage: python benchmarks/large.py [raw|details|every|report|gigabyte|growth]...
+usage: python benchmarks/large.py [raw|details|every|each_layout|report|gigabyte|growth]...
 
 Data is made up (benchmarks/made.py) in a temporary folder, up to 1.1 GB of it. Each measurement is a fresh
 process, three of each in turn, medians; memory is the peak of the process less that of a bare interpreter.
@@ -13,10 +13,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+import layouts
 from made import IDENTITY, NARROW, Pages, page, write
 
 from roofctl.quantities import catalogue
@@ -49,7 +51,7 @@ PYARROW: Final = (
 import csv, pandas, pyarrow
 from pyarrow import csv as arrow
 from roofctl.quantities import catalogue
-from roofctl.readers.convert import NCU_IDENTITY
+from roofctl.readers.ncu_csv import NCU_IDENTITY
 wanted = [name for name in next(csv.reader(path.open())) if name in catalogue().counters() or name in NCU_IDENTITY]
 types = dict.fromkeys(wanted, pyarrow.binary())
 how = arrow.ConvertOptions(include_columns=wanted, column_types=types, check_utf8=False)
@@ -124,6 +126,35 @@ def every(folder: Path) -> None:
     compare(f"details page, {LAUNCHES // 10:,} launches x {counters} counters, pivoted", PIVOT, path, size)
 
 
+LAYOUTS: Final[dict[str, tuple[Callable[[int], Iterator[str]], int, str]]] = {
+    "nvprof GPU trace": (layouts.gpu_trace, 300_000, "skiprows=1"),
+    "nvprof timing summary": (layouts.timing_summary, 250_000, ""),
+    "nvprof metrics": (layouts.metrics, 25_000, ""),
+    "nvprof trace with metrics": (layouts.trace_metrics, 200_000, ""),
+    "two tables (nvprof events and metrics)": (layouts.two_tables, 25_000, "names=range(8), on_bad_lines='skip'"),
+    "ncu per-kernel summary": (layouts.kernel_summary, 15_000, ""),
+    "details page with rule rows (ragged)": (layouts.ragged, 15_000, ""),
+    "raw page, comma as decimal separator": (layouts.european, 10_000, ""),
+    "raw page, CRLF": (layouts.crlf, 10_000, ""),
+    "raw page in a log, a foreign line per row": (layouts.raw_log, 10_000, "names=range(445), on_bad_lines='skip'"),
+    "details page in a log": (layouts.details_log, 8_000, "names=range(15), on_bad_lines='skip'"),
+}
+"""Lines of each layout, its launches or kernels, and the options by which pandas reads it."""
+
+
+def each_layout(folder: Path) -> None:
+    """Every layout that is neither a plain raw page nor a plain details page."""
+    print("| layout | MB | pandas s | roofctl s | times pandas | roofctl MB of memory |\n|---|---|---|---|---|---|")
+    for title, (lines, count, options) in LAYOUTS.items():
+        path = folder / "layout.csv"
+        size = write(path, lines(count))
+        other = (PANDAS[0], f"frame = pandas.read_csv(path, {options})")
+        found = in_turn({"pandas": other, "roofctl": ROOFCTL}, path)
+        (plain, *_), (seconds, _, peak) = found["pandas"], found["roofctl"]
+        factor = seconds / plain
+        print(f"| {title} | {size / 1e6:.0f} | {plain:.2f} | {seconds:.2f} | {factor:.1f} | {peak:.0f} |", flush=True)
+
+
 def report(folder: Path) -> None:
     """``report --top 20`` on a million launches, against reading alone: whole processes, imports and all."""
     path = folder / "million.csv"
@@ -159,7 +190,7 @@ def growth(folder: Path) -> None:
         print(f"| {launches:,} | {size / 1e6:.0f} | {seconds:.2f} | {cpu:.2f} | {peak:.0f} |", flush=True)
 
 
-CASES: Final = {case.__name__: case for case in (raw, details, every, report, gigabyte, growth)}
+CASES: Final = {case.__name__: case for case in (raw, details, every, each_layout, report, gigabyte, growth)}
 
 
 def main() -> int:

@@ -32,7 +32,7 @@ from roofctl.launches.aggregate import aggregate
 from roofctl.launches.evaluate import PASSED_BY, l1_was_passed_by, launch_table
 from roofctl.launches.table import LaunchTable
 from roofctl.quantities import catalogue
-from roofctl.readers.numbers import Mark
+from roofctl.readers.numbers import DecimalSeparator
 from roofctl.study import load as inputs
 from roofctl.study.device import describe_device
 from roofctl.study.load import Source, Watch
@@ -84,7 +84,12 @@ def schema() -> pa.Schema:
 
 
 def to_parquet(
-    sources: Sequence[Source], folder: Path, mark: Mark | None, *, force: bool = False, watch: Watch | None = None
+    sources: Sequence[Source],
+    folder: Path,
+    mark: DecimalSeparator | None,
+    *,
+    force: bool = False,
+    watch: Watch | None = None,
 ) -> Export:
     """Write sources to ``folder``, which is there whole at the end or as it was before.
 
@@ -164,7 +169,7 @@ def _replace(temporary: Path, folder: Path) -> list[Note]:
     return []
 
 
-def _write(sources: Sequence[Source], folder: Path, mark: Mark | None, watch: Watch) -> Export:
+def _write(sources: Sequence[Source], folder: Path, mark: DecimalSeparator | None, watch: Watch) -> Export:
     names = capture_names(sources)
     tasks = list(zip(sources, names, _numbers_taken(names), strict=True))
     rows: list[int] = []
@@ -235,14 +240,18 @@ def _place(source: Source) -> Path:
     return path.with_name(path.name.removesuffix(path.suffix) or path.name)
 
 
-def _attempt(folder: Path, mark: Mark | None, task: tuple[Source, str, frozenset[int]]) -> Written | RoofctlError:
+def _attempt(
+    folder: Path, mark: DecimalSeparator | None, task: tuple[Source, str, frozenset[int]]
+) -> Written | RoofctlError:
     try:
         return _write_source(folder, mark, *task)
     except RoofctlError as error:
         return error
 
 
-def _write_source(folder: Path, mark: Mark | None, source: Source, name: str, taken: frozenset[int]) -> Written:
+def _write_source(
+    folder: Path, mark: DecimalSeparator | None, source: Source, name: str, taken: frozenset[int]
+) -> Written:
     parts = inputs.read_one(source, mark)
     file = _utf8(", ".join(str(path) for path in source.files))
     notes = tuple(note for part in parts for note in part.notes)

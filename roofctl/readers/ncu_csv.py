@@ -2,78 +2,126 @@
 
 from __future__ import annotations
 
-from roofctl.readers.convert import NCU_IDENTITY, Cell, Launch, count, shape
-from roofctl.readers.find_tables import Table
-from roofctl.readers.numbers import is_missing
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from roofctl.readers.convert import Cells, Launches, Texts, shape
+from roofctl.readers.long_table import Form, LongTable
+from roofctl.readers.split import Rows, coded, valued
+from roofctl.readers.tables import CsvTable
+
+# Columns of ncu tables that describe a launch; everything else in a raw page is a counter.
+NCU_IDENTITY: Final = frozenset(
+    {
+        *("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context", "Stream"),
+        *("Block Size", "Grid Size", "Device", "Device Id", "CC", "Invocations", "Minimum", "Maximum", "Average"),
+        *("Section Name", "Body Item Label", "Metric Name", "Metric Unit", "Metric Value", "Rule Name", "Rule Type"),
+        *("Rule Description", "Estimated Speedup Type", "Estimated Speedup"),
+    }
+)
+GPU: Final = "device__attribute_display_name"
+_IDENTITY: Final = {
+    "kernel": "Kernel Name",
+    "process": "Process ID",
+    "block": "Block Size",
+    "grid": "Grid Size",
+    "compute_capability": "CC",
+}
+"""Columns that say what a launch is; the device is called by a counter."""
+_SHAPES: Final[dict[str, Callable[[str], str]]] = {"block": shape, "grid": shape}
 
 
-def _identity(table: Table, row: list[str]) -> Launch:
-    return Launch(
-        kernel=table.field(row, "Kernel Name"),
-        process=table.field(row, "Process ID"),
-        block=shape(table.field(row, "Block Size")),
-        grid=shape(table.field(row, "Grid Size")),
-        compute_capability=table.field(row, "CC"),
-    )
-
-
-def read_raw(table: Table, known: frozenset[str]) -> list[Launch]:
+class RawPage:
     """Raw page: one row per launch, one column per counter, units in a row of their own."""
-    units = table.units or []
-    wanted = [(i, name) for i, name in enumerate(table.header) if name in known]
-    counters = [(i, name) for i, name in enumerate(table.header) if name not in NCU_IDENTITY]
-    launches = []
-    for line, row in table.rows:
-        launch = _identity(table, row)
-        launch.device = table.field(row, "device__attribute_display_name")
-        launch.cells = {name: Cell(row[i], units[i] if i < len(units) else "", line) for i, name in wanted}
-        launch.names = {name for i, name in counters if not is_missing(row[i])}
-        launches.append(launch)
-    return launches
+
+    skipped = 0
+    what = ""
+
+    def __init__(self, table: CsvTable, known: frozenset[str]) -> None:
+        self._table = table
+        header = table.header
+        self._identity = {
+            name: (table.column(column), Texts()) for name, column in (*_IDENTITY.items(), ("device", GPU))
+        }
+        # A header may name a counter twice: the last counts.
+        self._counters = {name: place for place, name in enumerate(header) if name in known}
+        self._names = [(place, name) for place, name in enumerate(header) if name not in NCU_IDENTITY]
+        self._cells: dict[str, list[Any]] = {name: [] for name in self._counters}
+        self._lines: list[Any] = []
+        self._seen: dict[str, set[str]] = {}
+        self._unseen = dict(self._names)
+
+    def columns(self) -> list[int]:
+        """Places of the columns that are read, and of those in which no value was seen yet."""
+        fixed = [place for place, _ in self._identity.values() if place is not None]
+        return sorted({*fixed, *self._counters.values(), *self._unseen})
+
+    def take(self, rows: Rows) -> bool:
+        """Take launches; False where a process begins and counters that others have must be looked at again."""
+        codes, processes = coded(rows.columns[self._table.header.index("Process ID")])
+        new = [process for process in processes if process not in self._seen]
+        self._seen.update((process, set()) for process in new)
+        if new:
+            self._unseen = dict(self._names)
+            if not rows.columns.keys() >= set(self._unseen):
+                return False
+        self._look(rows, codes, processes)
+        for place, texts in self._identity.values():
+            texts.add(rows.columns[place] if place is not None else pa.array([""] * len(rows), pa.string()))
+        for name, place in self._counters.items():
+            self._cells[name].append(rows.columns[place])
+        self._lines.append(rows.lines)
+        return True
+
+    def _look(self, rows: Rows, codes: Any, processes: list[str]) -> None:
+        """See which counters have a value, by process."""
+        for place, name in list(self._unseen.items()):
+            for code in np.flatnonzero(np.bincount(codes[valued(rows.columns[place])])).tolist():
+                self._seen[processes[code]].add(name)
+            if all(name in seen for seen in self._seen.values()):
+                del self._unseen[place]
+
+    def launches(self) -> Launches:
+        """What was taken."""
+        lines = np.concatenate(self._lines)
+        order = {name: self._table.header.index(name) for name in self._counters}
+        cells = {
+            name: Cells(pa.concat_arrays(self._cells.pop(name)), lines, [self._table.unit(place)], place=order[name])
+            for name, place in self._counters.items()
+        }
+        identity = {name: texts.column(_SHAPES.get(name, str)) for name, (_, texts) in self._identity.items()}
+        return Launches(identity, cells, self._seen, np.ones(len(lines), np.int64))
 
 
-def read_details(table: Table, known: frozenset[str]) -> tuple[list[Launch], int]:
-    """Details page: one row per launch and metric. Returns launches and the number of rule rows passed over.
+def details_page(table: CsvTable, known: frozenset[str]) -> LongTable:
+    """Details page: one row per launch and metric.
 
     A launch is identified by process, ID and kernel. A metric that stands in two sections
-    is taken once, from the first.
+    is taken once, from the first. Rows without a metric hold rules.
     """
-    launches: dict[tuple[str, str, str], Launch] = {}
-    rules = 0
-    for line, row in table.rows:
-        key = (table.field(row, "Process ID"), table.field(row, "ID"), table.field(row, "Kernel Name"))
-        launch = launches.get(key) or launches.setdefault(key, _identity(table, row))
-        metric = table.field(row, "Metric Name")
-        if not metric:
-            rules += 1
-            continue
-        value = table.field(row, "Metric Value")
-        if metric == "device__attribute_display_name":
-            launch.device = value
-        if not is_missing(value):
-            launch.names.add(metric)
-        if metric in known:
-            launch.cells.setdefault(metric, Cell(value, table.field(row, "Metric Unit"), line))
-    return list(launches.values()), rules
+    form = Form(
+        key=("Process ID", "ID", "Kernel Name"),
+        identity=_IDENTITY,
+        change=_SHAPES,
+        values={"": "Metric Value"},
+        unit="Metric Unit",
+        device=GPU,
+        skip="rule rows",
+    )
+    return LongTable(table, known, form)
 
 
-def read_summary(table: Table, known: frozenset[str]) -> list[Launch]:
+def summary(table: CsvTable, known: frozenset[str]) -> LongTable:
     """``--print-summary per-kernel``: means over launches, grouped by kernel and launch shape."""
-    launches: dict[tuple[str, ...], Launch] = {}
-    keys = ("Process ID", "Kernel Name", "Block Size", "Grid Size", "Device", "Device Id", "Invocations")
-    for line, row in table.rows:
-        key = tuple(table.field(row, name) for name in keys)
-        launch = launches.get(key)
-        if launch is None:
-            launch = launches.setdefault(key, _identity(table, row))
-            launch.launches = count(table.field(row, "Invocations"))
-            launch.is_summary = True
-        metric, unit = table.field(row, "Metric Name"), table.field(row, "Metric Unit")
-        value = table.field(row, "Average")
-        if not is_missing(value):
-            launch.names.add(metric)
-        if metric in known:
-            launch.cells.setdefault(metric, Cell(value, unit, line))
-            launch.minimum.setdefault(metric, Cell(table.field(row, "Minimum"), unit, line))
-            launch.maximum.setdefault(metric, Cell(table.field(row, "Maximum"), unit, line))
-    return list(launches.values())
+    form = Form(
+        key=("Process ID", "Kernel Name", "Block Size", "Grid Size", "Device", "Device Id", "Invocations"),
+        identity=_IDENTITY,
+        change=_SHAPES,
+        values={"": "Average", "min:": "Minimum", "max:": "Maximum"},
+        unit="Metric Unit",
+        launches="Invocations",
+    )
+    return LongTable(table, known, form)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any, Final
 
-from roofctl.readers.convert import Cell, Launch, count
-from roofctl.readers.find_tables import Table
-from roofctl.readers.numbers import is_missing, split_glued
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-TIME_AVERAGE = "GPU activities Avg"
-TIME_TRACE = "GPU trace Duration"
+from roofctl.launches.table import IDENTITY
+from roofctl.readers.convert import Cells, Launches, count
+from roofctl.readers.long_table import Form, LongTable, unglued
+from roofctl.readers.split import Rows, coded, equals, matches, valued
+from roofctl.readers.tables import CsvTable
+
+TIME_AVERAGE: Final = "GPU activities Avg"
+TIME_TRACE: Final = "GPU trace Duration"
+_AXES: Final = "XYZ"
 
 
 def _device(text: str) -> str:
@@ -23,88 +32,151 @@ def _without_correlation(name: str, correlation: str) -> str:
     return match.group(1) if match and correlation in ("", match.group(2)) else name
 
 
-def _cell(text: str, line: int, unit: str = "") -> Cell:
-    value, glued = split_glued(text)
-    return Cell(value, glued or unit, line)
-
-
-def read_counts(table: Table, known: frozenset[str]) -> list[Launch]:
+def counts(table: CsvTable, known: frozenset[str]) -> LongTable:
     """``--metrics`` or ``--events``: minimum, maximum and rounded mean per kernel."""
-    name_column = "Event Name" if table.kind == "nvprof_events" else "Metric Name"
-    launches: dict[tuple[str, ...], Launch] = {}
-    for line, row in table.rows:
-        key = tuple(table.field(row, name) for name in ("Device", "Kernel", "Invocations"))
-        launch = launches.get(key)
-        if launch is None:
-            launch = Launch(key[1], device=_device(key[0]), launches=count(key[2]), is_summary=True)
-            launches[key] = launch
-        counter = table.field(row, name_column)
-        if not is_missing(table.field(row, "Avg")):
-            launch.names.add(counter)
-        if counter in known:
-            launch.cells[counter] = _cell(table.field(row, "Avg"), line)
-            launch.minimum[counter] = _cell(table.field(row, "Min"), line)
-            launch.maximum[counter] = _cell(table.field(row, "Max"), line)
-    return list(launches.values())
+    form = Form(
+        key=("Device", "Kernel", "Invocations"),
+        identity={"kernel": "Kernel", "device": "Device"},
+        change={"device": _device},
+        values={"": "Avg", "min:": "Min", "max:": "Max"},
+        metric="Event Name" if table.kind == "nvprof_events" else "Metric Name",
+        first=False,
+        launches="Invocations",
+    )
+    return LongTable(table, known, form)
 
 
-def read_summary(table: Table) -> tuple[list[Launch], int]:
-    """Timing summary: every column has its own unit. Returns kernels and the number of rows that are none."""
-    launches = []
-    for line, row in table.rows:
-        name = table.field(row, "Name")
-        activity = table.field(row, "Type") or "GPU activities"
-        if activity != "GPU activities" or not name or re.fullmatch(r"\[.*\]", name):
-            continue
-        launch = Launch(name, launches=count(table.field(row, "Calls")), is_summary=True, names={TIME_AVERAGE})
-        for target, column in (
-            (launch.cells, "Avg"),
-            (launch.minimum, "Min"),
-            (launch.maximum, "Max"),
-            (launch.total, "Time"),
-        ):
-            unit = table.field(table.units or [], column)
-            target[TIME_AVERAGE] = _cell(table.field(row, column), line, unit)
-        launches.append(launch)
-    return launches, len(table.rows) - len(launches)
+class _Wide:
+    """A table of one row per launch, or per kernel; keeps the rows whose columns are read until the end."""
+
+    what = ""
+    names: tuple[str, ...] = ()
+
+    def __init__(self, table: CsvTable, known: frozenset[str]) -> None:
+        self.table, self.known = table, known
+        self.skipped = 0
+        self._pieces: list[Rows] = []
+
+    def columns(self) -> list[int]:
+        """Places of the columns that are read."""
+        return sorted({place for name in self.names if (place := self.table.column(name)) is not None})
+
+    def kernels(self, rows: Rows) -> Any:
+        """Which rows are kernels."""
+        return np.ones(len(rows), np.bool_)
+
+    def take(self, rows: Rows) -> bool:
+        """Take rows."""
+        kept = rows.kept(self.kernels(rows))
+        self.skipped += len(rows) - len(kept)
+        self._pieces.append(kept)
+        return True
+
+    def column(self, rows: Rows, name: str) -> Any:
+        """A column by name, without blanks around its cells; empty cells where there is none."""
+        place = self.table.column(name)
+        if place is None:
+            return pa.array([""] * len(rows), pa.string())
+        return pc.utf8_trim_whitespace(rows.columns[place])
+
+    def values(self, rows: Rows, name: str) -> Cells:
+        """A column of values whose unit stands behind each, or in the row of units."""
+        place = self.table.column(name)
+        return unglued(self.column(rows, name), rows.lines, "" if place is None else self.table.unit(place))
+
+    def taken(self) -> Rows:
+        """All rows."""
+        return Rows.merged(self._pieces, self.columns())
 
 
-def read_trace(table: Table) -> tuple[list[Launch], int]:
+def _launches(rows: Rows, identity: dict[str, Any], cells: dict[str, Cells], names: set[str]) -> Launches:
+    absent = ([""], np.zeros(len(rows), np.int64))
+    texts = {name: identity.get(name, absent) for name in IDENTITY}
+    return Launches(texts, cells, {"": names} if len(rows) else {}, np.ones(len(rows), np.int64))
+
+
+def _changed(array: Any, change: Callable[[str], str]) -> tuple[list[str], Any]:
+    codes, texts = coded(array)
+    return [change(text) for text in texts], codes
+
+
+class Summary(_Wide):
+    """Timing summary: every column has its own unit."""
+
+    what = "rows that are no kernels (copies, fills, API calls)"
+    names = ("Type", "Time", "Calls", "Avg", "Min", "Max", "Name")
+
+    def kernels(self, rows: Rows) -> Any:
+        """Activities of the GPU that are no copies or fills."""
+        activity, name = self.column(rows, "Type"), self.column(rows, "Name")
+        of_gpu = equals(activity, "GPU activities") | equals(activity, "")
+        return of_gpu & ~equals(name, "") & ~matches(name, r"(?s)\[.*\]")
+
+    def launches(self) -> Launches:
+        """What was taken."""
+        rows = self.taken()
+        columns = {"": "Avg", "min:": "Min", "max:": "Max", "total:": "Time"}
+        cells = {prefix + TIME_AVERAGE: self.values(rows, name) for prefix, name in columns.items()}
+        result = _launches(rows, {"kernel": _changed(self.column(rows, "Name"), str)}, cells, {TIME_AVERAGE})
+        calls, codes = _changed(self.column(rows, "Calls"), str)
+        result.launches = np.array([count(text) for text in calls] or [0], np.int64)[codes]
+        result.is_summary = True
+        return result
+
+
+class Trace(_Wide):
     """GPU trace: kernels are the rows with a grid; copies, fills and page faults have none."""
-    unit = table.field(table.units or [], "Duration")
-    launches = []
-    for line, row in table.rows:
-        if not table.field(row, "Grid X"):
-            continue
-        block, grid = (
-            "(" + ", ".join(table.field(row, f"{kind} {axis}") for axis in "XYZ") + ")" for kind in ("Block", "Grid")
-        )
-        launches.append(
-            Launch(
-                _without_correlation(table.field(row, "Name"), table.field(row, "Correlation_ID")),
-                block=block,
-                grid=grid,
-                device=_device(table.field(row, "Device")),
-                cells={TIME_TRACE: _cell(table.field(row, "Duration"), line, unit)},
-                names={TIME_TRACE},
+
+    what = "rows that are no kernels (copies, fills, page faults)"
+    names = (
+        *("Start", "Duration", "Device", "Name", "Correlation_ID"),
+        *(f"{kind} {axis}" for kind in ("Grid", "Block") for axis in _AXES),
+    )
+
+    def kernels(self, rows: Rows) -> Any:
+        """Rows with a grid."""
+        return ~equals(self.column(rows, "Grid X"), "")
+
+    def launches(self) -> Launches:
+        """What was taken."""
+        rows = self.taken()
+        name = self.column(rows, "Name")
+        if matches(name, r"\s\[[0-9]+\]$", full=False).any():
+            both = pc.binary_join_element_wise(name, self.column(rows, "Correlation_ID"), "\n")
+            kernel = _changed(both, lambda text: _without_correlation(*text.partition("\n")[::2]))
+        else:
+            kernel = _changed(name, str)
+        identity = {"kernel": kernel, "device": _changed(self.column(rows, "Device"), _device)}
+        for kind in ("Block", "Grid"):
+            axes = [self.column(rows, f"{kind} {axis}") for axis in _AXES]
+            identity[kind.lower()] = _changed(
+                pc.binary_join_element_wise("(", pc.binary_join_element_wise(*axes, ", "), ")", ""), str
             )
-        )
-    return launches, len(table.rows) - len(launches)
+        return _launches(rows, identity, {TIME_TRACE: self.values(rows, "Duration")}, {TIME_TRACE})
 
 
-def read_trace_counts(table: Table, known: frozenset[str]) -> list[Launch]:
+class TraceCounts(_Wide):
     """``--print-gpu-trace`` with ``--metrics`` or ``--events``: one row per launch, one column per counter."""
-    units = table.units or []
-    fixed = ("Device", "Context", "Stream", "Kernel", "Correlation_ID")
-    launches = []
-    for line, row in table.rows:
-        launch = Launch(table.field(row, "Kernel"), device=_device(table.field(row, "Device")))
-        for index, counter in enumerate(table.header):
-            text = row[index] if index < len(row) else ""
-            if counter in fixed or is_missing(text):
+
+    def columns(self) -> list[int]:
+        """Places of all columns."""
+        return list(range(len(self.table.header)))
+
+    def launches(self) -> Launches:
+        """What was taken; a counter without a value has no cell."""
+        rows = self.taken()
+        names: set[str] = set()
+        cells: dict[str, Cells] = {}
+        for place, counter in enumerate(self.table.header):
+            there = valued(rows.columns[place])
+            if counter in ("Device", "Context", "Stream", "Kernel", "Correlation_ID") or not there.any():
                 continue
-            launch.names.add(counter)
-            if counter in known:
-                launch.cells[counter] = _cell(text, line, units[index] if index < len(units) else "")
-        launches.append(launch)
-    return launches
+            names.add(counter)
+            if counter in self.known:
+                # A header may name a counter twice: the last value counts.
+                before = cells[counter].texts if counter in cells else pa.nulls(len(rows), pa.string())
+                texts = pc.if_else(pa.array(there), rows.columns[place], before)
+                cells[counter] = unglued(texts, rows.lines, self.table.unit(place), self.table.header.index(counter))
+        identity = {"kernel": _changed(self.column(rows, "Kernel"), str)}
+        identity["device"] = _changed(self.column(rows, "Device"), _device)
+        return _launches(rows, identity, cells, names)

@@ -2,81 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Final, Protocol
 
 from roofctl.core.errors import NoKernels
 from roofctl.core.kernel_names import some
 from roofctl.core.notes import Note
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
-from roofctl.readers import databases, diagnose
-from roofctl.readers import ncu_csv as ncu
-from roofctl.readers import nvprof_csv as nvprof
-from roofctl.readers.arrow import Irregular
-from roofctl.readers.columnar import Page, read
-from roofctl.readers.convert import Converter, Launch, to_parts
-from roofctl.readers.details import DetailsPage
-from roofctl.readers.find_tables import Scan, Table, scan
+from roofctl.readers import databases, diagnose, ncu_csv, nvprof_csv, text
+from roofctl.readers.convert import Converter, Launches
+from roofctl.readers.decimals import evidence, first_examples
+from roofctl.readers.find_tables import Scan, Scanner
 from roofctl.readers.ncurep import export, packed
 from roofctl.readers.ncurep import read as ncurep
-from roofctl.readers.numbers import Evidence, Mark, decide, gather
-from roofctl.readers.pages import RawPage
-from roofctl.readers.text import check_text, read_lines
+from roofctl.readers.numbers import DecimalSeparator, Evidence, decide
+from roofctl.readers.parts import to_parts
+from roofctl.readers.split import Rows, save_memory
+from roofctl.readers.streams import Block
+from roofctl.readers.tables import CsvTable, Reader
 
 __all__ = ["read_file", "read_text"]
 
+Blocks = Callable[[Callable[[], bool]], Iterator[Block]]
+"""Gives the blocks of a text, from its begin each time; is given whether a table is in sight."""
 
-def read_file(path: Path, *, mark: Mark | None = None) -> list[Part]:
-    """Read one profiler output file into parts, one per table kind and capture found in it.
 
-    ``mark`` states the decimal mark where the file leaves it open. gzip and zstd are unpacked on the way.
+class _TableReader(Reader, Protocol):
+    """Reads one kind of table; ``skipped`` counts rows that are no launches, ``what`` says what they are."""
+
+    skipped: int
+    what: str
+
+    def launches(self) -> Launches: ...
+
+
+_READERS: Final[dict[str, Callable[[CsvTable, frozenset[str]], _TableReader]]] = {
+    "ncu_raw": ncu_csv.RawPage,
+    "ncu_details": ncu_csv.details_page,
+    "ncu_summary": ncu_csv.summary,
+    "nvprof_metrics": nvprof_csv.counts,
+    "nvprof_events": nvprof_csv.counts,
+    "nvprof_summary": nvprof_csv.Summary,
+    "nvprof_trace": nvprof_csv.Trace,
+    "nvprof_counts": nvprof_csv.TraceCounts,
+}
+
+
+def read_file(path: Path, *, decimal: DecimalSeparator | None = None) -> list[Part]:
+    """Read one profiler output file into parts, one per table kind and capture in it.
+
+    ``decimal`` states the decimal separator where the file leaves it open. gzip and zstd are unpacked on the way.
     Raises InputError (or CounterAccessError) that says what the file looks like when it holds no usable table.
     """
     if packed.is_report(path):
         return packed.read_report(path, read_file)
     if ncurep.is_meant(path):
-        return ncurep.read_report(path) or export.plain(read_text(export.printed_lines(path), str(path)))
+        return ncurep.read_report(path) or export.plain(read_text(export.printed(path), str(path)))
     if databases.is_database(path):
         raise databases.refusal(path)
-    check_text(path)
-    # Behind the handler: inside, all that was read by the block would be kept.
-    with suppress(Irregular):
-        return read_columns(path, mark=mark)
-    return read_text(read_lines(path), str(path), mark=mark)
+    return _read(lambda promising: text.text_blocks(path, promising), str(path), decimal)
 
 
-def read_columns(path: Path, *, mark: Mark | None = None, **how: int) -> list[Part]:
-    """As ``read_file`` by the block, for files that are nothing but one raw or details page.
-
-    ``how`` goes to ``columnar.read``. Raises Irregular for any other file.
-    """
-    source = str(path)
-    known = catalogue().counters()
-
-    def page_of(table: Table) -> Page:
-        return (RawPage if table.kind == "ncu_raw" else DetailsPage)(table, known, mark)
-
-    found, page = read(path, page_of, **how)
-    denied = diagnose.permission_error(source, found.banners)
-    if denied:
-        raise denied
-    notes = _scan_notes(found, source)
-    if page.skipped:
-        notes.append(_skipped(source, page.skipped, "rule rows"))
-    names = page.names()
-    if amd := diagnose.amd_counters(source, names):
-        raise amd
-    converter = Converter(source, mark or page.mark(), catalogue())
-    parts = page.parts(converter)
-    notes += _rounded(converter)
-    return [_with_notes(parts[0], notes), *parts[1:]]
+def read_text(content: bytes, source: str, *, decimal: DecimalSeparator | None = None) -> list[Part]:
+    """As ``read_file``, for text already read; ``source`` names it in messages."""
+    block = text.plain_text(content if content.endswith(b"\n") else content + b"\n")
+    return _read(lambda _: iter([block]), source, decimal)
 
 
-def read_text(lines: Iterable[str], source: str, *, mark: Mark | None = None) -> list[Part]:
-    """As ``read_file``, for lines already read; ``source`` names them in messages."""
-    found = scan(lines)
+def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list[Part]:
+    readers: dict[int, _TableReader] = {}
+
+    def open_reader(table: CsvTable) -> Reader | None:
+        if table.kind not in _READERS:
+            return None
+        return readers.setdefault(id(table), _READERS[table.kind](table, catalogue().counters()))
+
+    found = _scan(blocks, source, open_reader)
     kinds = [table.kind for table in found.tables]
     foreign = diagnose.foreign_table(source, kinds) or diagnose.interleaved(source, found)
     if foreign:
@@ -91,29 +95,52 @@ def read_text(lines: Iterable[str], source: str, *, mark: Mark | None = None) ->
     for family in ("ncu_raw", "ncu_details", "ncu_summary", "nvprof"):
         tables = [table for table in found.tables if table.kind.startswith(family)]
         for batch in [tables] if family != "nvprof" else [[table] for table in tables]:
-            parts += _read_batch(batch, source, mark, notes)
+            taken = [(table, readers.pop(id(table), None)) for table in batch]
+            parts += _parts_of(taken, source, decimal, notes, partial(_all_numbers, blocks, source, family))
     if not parts:
         raise _nothing_read(source, found, notes)
     return [_with_notes(parts[0], notes), *parts[1:]]
 
 
-def _read_batch(tables: Sequence[Table], source: str, mark: Mark | None, notes: list[Note]) -> list[Part]:
-    launches: list[Launch] = []
-    for index, table in enumerate(tables):
-        read = _read_table(table, source, notes)
-        for launch in read:
+def _scan(blocks: Blocks, source: str, open_reader: Callable[[CsvTable], Reader | None]) -> Scan:
+    save_memory()
+    scanner = Scanner(open_reader)
+    for lines in text.ahead(map(scanner.number, blocks(lambda: scanner.promising)), scanner.prepare):
+        scanner.feed(lines)
+        if scanner.found.foreign_lines > text.MOST_LINES:
+            raise text.too_long(source)
+    return scanner.found
+
+
+def _parts_of(
+    tables: Sequence[tuple[CsvTable, _TableReader | None]],
+    source: str,
+    decimal: DecimalSeparator | None,
+    notes: list[Note],
+    all_numbers: Callable[[], Evidence],
+) -> list[Part]:
+    """Parts of tables of one kind that follow each other."""
+    batch: list[Launches] = []
+    for number, (table, reader) in enumerate(tables):
+        skipped, what = len(table.malformed) + table.rows, "rows that belong to the device, not to a kernel"
+        if table.kind in _READERS:
+            skipped, what = (reader.skipped, reader.what) if reader else (0, "")
+        if skipped:
+            notes.append(_skipped(source, skipped, what))
+        if reader and table.rows:
+            batch.append(reader.launches())
             # A header that comes again starts another run: its IDs say nothing about the earlier ones.
-            launch.process = f"{launch.process}/{index}" if len(tables) > 1 else launch.process
-        launches += read
-    if not launches:
+            batch[-1].run = f"/{number}" if len(tables) > 1 else ""
+    if not any(map(len, batch)):
         return []
-    names = frozenset(name for launch in launches for name in launch.names)
+    names = frozenset(name for launches in batch for of_process in launches.names.values() for name in of_process)
     amd = diagnose.amd_counters(source, names)
     if amd:
         raise amd
-    quoted = not tables[0].kind.startswith("nvprof")  # nvprof prints numbers unquoted, always with a point
-    converter = Converter(source, (mark or _mark(launches, tables, source)) if quoted else "point", catalogue())
-    parts = to_parts(launches, converter, ())
+    if tables[0][0].kind.startswith("nvprof"):
+        decimal = "point"  # nvprof prints numbers unquoted, always with a point
+    converter = Converter(source, decimal or _decimal(batch, source, all_numbers), catalogue())
+    parts = to_parts(batch, converter)
     if len(tables) > 1 and len(parts) < len(tables):
         notes.append(
             Note(
@@ -136,54 +163,53 @@ def _skipped(source: str, rows: int, what: str) -> Note:
     return Note(f"{source}: {rows} {what} passed over")
 
 
-def _mark(launches: Sequence[Launch], tables: Sequence[Table], source: str) -> Mark:
-    evidence = gather(cell.text for launch in launches for cell in launch.all_cells())
-    if evidence.ambiguous and not (evidence.point or evidence.comma):
+def _decimal(batch: Sequence[Launches], source: str, all_numbers: Callable[[], Evidence]) -> DecimalSeparator:
+    seen = evidence(batch)
+    if seen.ambiguous and not (seen.point or seen.comma):
         # Counters that roofctl does not use can still settle how the file writes numbers.
-        evidence = gather(_numeric_cells(tables))
-        evidence = Evidence(evidence.point, evidence.comma, evidence.ambiguous or "?")
-    return decide(evidence, source)
+        others = all_numbers()
+        seen = Evidence(others.point, others.comma, others.ambiguous or "?")
+    return decide(seen, source)
 
 
-def _numeric_cells(tables: Sequence[Table]) -> list[str]:
-    """All cells that may hold a counter's value: not names, shapes, or ``CC`` (8.9 whatever the locale)."""
-    cells: list[str] = []
-    for table in tables:
+class _NumericCells:
+    """Looks through all cells that may hold a counter's value: not names, shapes, or ``CC`` (8.9 in any locale)."""
+
+    def __init__(self, table: CsvTable) -> None:
         long = table.kind != "ncu_raw"
         values = {"Metric Value", "Minimum", "Maximum", "Average"}
-        columns = [i for i, name in enumerate(table.header) if (name in values if long else "__" in name)]
-        cells += [row[i] for _, row in table.rows for i in columns if i < len(row)]
-    return cells
+        self._columns = [i for i, name in enumerate(table.header) if (name in values if long else "__" in name)]
+        self.found = Evidence()
+
+    def columns(self) -> list[int]:
+        return self._columns
+
+    def take(self, rows: Rows) -> bool:
+        new = first_examples([rows.columns[place] for place in self._columns])
+        self.found = _first(self.found, new)
+        return True
 
 
-def _read_table(table: Table, source: str, notes: list[Note]) -> list[Launch]:
-    known = catalogue().counters()
-    skipped = 0
-    what = ""
-    launches: list[Launch] = []
-    if table.kind == "ncu_raw":
-        launches = ncu.read_raw(table, known)
-    elif table.kind == "ncu_details":
-        launches, skipped = ncu.read_details(table, known)
-        what = "rule rows"
-    elif table.kind == "ncu_summary":
-        launches = ncu.read_summary(table, known)
-    elif table.kind in ("nvprof_metrics", "nvprof_events"):
-        launches = nvprof.read_counts(table, known)
-    elif table.kind == "nvprof_summary":
-        launches, skipped = nvprof.read_summary(table)
-        what = "rows that are no kernels (copies, fills, API calls)"
-    elif table.kind == "nvprof_trace":
-        launches, skipped = nvprof.read_trace(table)
-        what = "rows that are no kernels (copies, fills, page faults)"
-    elif table.kind == "nvprof_counts":
-        launches = nvprof.read_trace_counts(table, known)
-    else:
-        skipped = len(table.rows) + len(table.malformed)
-        what = "rows that belong to the device, not to a kernel"
-    if skipped:
-        notes.append(_skipped(source, skipped, what))
-    return launches
+def _first(one: Evidence, two: Evidence) -> Evidence:
+    return Evidence(one.point or two.point, one.comma or two.comma, one.ambiguous or two.ambiguous)
+
+
+def _all_numbers(blocks: Blocks, source: str, family: str) -> Evidence:
+    """What all numeric cells of a kind of tables say of the decimal separator: the file is read once more."""
+    readers: list[_NumericCells] = []
+
+    def open_reader(table: CsvTable) -> Reader:
+        readers.append(_NumericCells(table))
+        if not table.kind.startswith(family):
+            readers.pop()
+            return _NumericCells(table)
+        return readers[-1]
+
+    _scan(blocks, source, open_reader)
+    found = Evidence()
+    for reader in readers:
+        found = _first(found, reader.found)
+    return found
 
 
 def _scan_notes(found: Scan, source: str) -> list[Note]:
@@ -227,7 +253,7 @@ def _nothing_read(source: str, found: Scan, notes: Sequence[Note]) -> Exception:
     denied = diagnose.permission_error(source, found.lines(), denied=found.denied)
     if denied:
         return denied
-    rows = sum(len(table.rows) + len(table.malformed) for table in found.tables)
+    rows = sum(table.rows + len(table.malformed) for table in found.tables)
     if not rows:
         kinds = ", ".join(sorted({table.kind.replace("_", " ") for table in found.tables}))
         return NoKernels(

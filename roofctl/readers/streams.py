@@ -166,7 +166,8 @@ def _unpacked(path: Path, size: Callable[[], int], fruitless: Callable[[], bool]
                 return
             produced += len(chunk)
             done = file.tell()
-            if packed and produced > BOMB_RATIO * done and produced > (FRUITLESS_BYTES if fruitless() else BOMB_BYTES):
+            most = min(FRUITLESS_BYTES, BOMB_BYTES) if fruitless() else BOMB_BYTES
+            if packed and produced > BOMB_RATIO * done and produced > most:
                 raise InputError(
                     f"{path} unpacks to more than {BOMB_RATIO} times its size ({produced >> 20} MiB from "
                     f"{done} bytes so far); no capture does",

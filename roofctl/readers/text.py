@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import shlex
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from roofctl.core.errors import InputError
 from roofctl.readers import streams
 from roofctl.readers.databases import MAGIC as DATABASE
-from roofctl.readers.find_tables import HEADER_WORDS
-
-MOST_BYTES: Final = 1 << 30
-"""Text that is read line by line into memory, at several times its size."""
 
 MOST_LINES: Final = 20_000_000
-"""Lines of such text."""
+"""Lines outside tables: beyond it a file is no capture."""
+
+_T = TypeVar("_T")
+_AHEAD: Final = 2
+"""Blocks that are worked on at once."""
 
 _BINARY: Final = 0.02
 """Share of bytes that are NUL or of no text from which on a file with NULs is no text: damage is rarer."""
+
+_DAMAGED: Final = "\ufffd".encode()
 
 _PACKED: Final = ((b"PK\x03\x04", "unzip"), (b"\xfd7zXZ\x00", "unxz"), (b"BZh", "bunzip2"))
 """How compressed files begin that are not read directly, and what unpacks them."""
@@ -34,33 +39,62 @@ def check_text(path: Path) -> None:
     _refuse_binary(path, data)
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a text file one by one, without line ends.
+def text_blocks(path: Path, promising: Callable[[], bool]) -> Iterator[streams.Block]:
+    """The content of a text file as ``plain_text``, in blocks of whole lines; ``promising``: a table is in sight.
 
     UTF-8 with or without a byte-order mark, UTF-16 with or without one (PowerShell redirects), also
-    packed with gzip or zstd. Bytes that are not UTF-8 become replacement characters: they can only
-    stand in application output or names. Raises InputError as ``check_text`` and ``streams.blocks`` do,
-    and for text beyond ``MOST_BYTES``.
+    packed with gzip or zstd. Raises InputError as ``check_text`` and ``streams.blocks`` do.
     """
     check_text(path)
-    taken, lines, blank = 0, 0, True
-    promising: list[bool] = []
-    for block in streams.blocks(path, fruitless=lambda: not promising):
-        taken += len(block)
-        lines += block.count(b"\n")
-        if taken > MOST_BYTES or lines > MOST_LINES:
-            raise InputError(
-                f"{path} holds more than {MOST_BYTES >> 30} GiB or {MOST_LINES:,} lines of text that must be read "
-                "line by line (other tables than ncu's raw or details page, or none at all)",
-                hint="export ncu's raw page: ncu --import REPORT --csv --page raw --print-units base > out.csv",
-            )
+    blank = True
+    for block in streams.blocks(path, fruitless=lambda: not promising()):
         blank = blank and not block.strip()
-        text = block.decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-        if not promising and HEADER_WORDS.search(text):
-            promising.append(True)
-        yield from text.removesuffix("\n").split("\n")
+        yield plain_text(block)
     if blank:
         raise _empty(path)
+
+
+def ahead(items: Iterator[_T], work: Callable[[_T], object]) -> Iterator[_T]:
+    """``items``, in order, each after ``work`` was done on it in a thread; none is started for a single item."""
+    yield from itertools.islice(items, 1)
+    second = next(items, None)
+    if second is None:
+        return
+    yield second
+    with ThreadPoolExecutor(_AHEAD) as pool:
+        waiting: deque[tuple[_T, Future[object]]] = deque()
+        for item in items:
+            waiting.append((item, pool.submit(work, item)))
+            if len(waiting) > _AHEAD:
+                item, done = waiting.popleft()  # noqa: PLW2901
+                done.result()
+                yield item
+        for item, done in waiting:
+            done.result()
+            yield item
+
+
+def plain_text(block: streams.Block) -> streams.Block:
+    """``block`` with LF as the only line end, and each damaged byte (no UTF-8, or NUL) as a replacement character."""
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if b"\0" in block:
+        block = block.replace(b"\0", _DAMAGED)
+    if not block.isascii():
+        try:
+            block.decode()
+        except UnicodeDecodeError:
+            block = block.decode(errors="replace").encode()
+    return block
+
+
+def too_long(source: str) -> InputError:
+    """The error for text without end outside tables."""
+    return InputError(
+        f"{source} holds more than {MOST_LINES:,} lines of text that must be read line by line "
+        "(they belong to no table)",
+        hint="export ncu's raw page: ncu --import REPORT --csv --page raw --print-units base > out.csv",
+    )
 
 
 def _empty(path: Path) -> InputError:

@@ -20,7 +20,7 @@ from roofctl.core.notes import Note
 from roofctl.core.parallel import each, processors
 from roofctl.launches.table import Part
 from roofctl.readers import read as readers
-from roofctl.readers.numbers import Mark
+from roofctl.readers.numbers import DecimalSeparator
 
 Watch = Callable[[int, int], None]
 """Told how many of how many sources have been read."""
@@ -155,7 +155,7 @@ def _capture(folder: Path) -> Source:
     return Source(folder.name, tuple(captures.data_files(folder)), captures.read_manifest(folder))
 
 
-def read(sources: Sequence[Source], mark: Mark | None) -> list[Part]:
+def read(sources: Sequence[Source], mark: DecimalSeparator | None) -> list[Part]:
     """Parts of all sources, with the notes and GPU facts that a manifest adds to what its files say.
 
     Raises InputError (or CounterAccessError) for the first that cannot be read.
@@ -163,7 +163,7 @@ def read(sources: Sequence[Source], mark: Mark | None) -> list[Part]:
     return [part for source in sources for part in read_one(source, mark)]
 
 
-def read_many(sources: Sequence[Source], mark: Mark | None, watch: Watch | None = None) -> Reading:
+def read_many(sources: Sequence[Source], mark: DecimalSeparator | None, watch: Watch | None = None) -> Reading:
     """As ``read``, for few or many: found sources, and some of many, are left out and told where they cannot be read.
 
     Raises the error of the first that must be readable and is not, or that of the first when it is so with all.
@@ -211,18 +211,18 @@ def worthwhile(sources: Sequence[Source], more: float = 0.0) -> bool:
     return seconds * (1 - 1 / processors()) > _WORTH_SECONDS
 
 
-def _attempt(mark: Mark | None, source: Source) -> list[Part] | RoofctlError:
+def _attempt(mark: DecimalSeparator | None, source: Source) -> list[Part] | RoofctlError:
     try:
         return read_one(source, mark)
     except RoofctlError as error:
         return error
 
 
-def read_one(source: Source, mark: Mark | None) -> list[Part]:
+def read_one(source: Source, mark: DecimalSeparator | None) -> list[Part]:
     """Parts of one source. Raises InputError (or CounterAccessError) when it cannot be read."""
     if source.problem:
         raise source.problem
-    parts = [part for path in source.files for part in readers.read_file(path, mark=mark)]
+    parts = [part for path in source.files for part in readers.read_file(path, decimal=mark)]
     manifest = source.manifest
     if manifest is None:
         return parts

@@ -24,7 +24,7 @@ from roofctl.gpus import (
 from roofctl.launches.aggregate import Group, aggregate
 from roofctl.launches.evaluate import launch_table
 from roofctl.quantities import Chip, catalogue
-from roofctl.readers.numbers import Mark
+from roofctl.readers.numbers import DecimalSeparator
 from roofctl.roofline.analyse import Analysis, ModelChoice, analyse
 from roofctl.roofline.evidence import Machine
 from roofctl.roofline.instruction import Instructions
@@ -56,7 +56,7 @@ class Request:
     ceilings: CeilingChoice | None = None
     group: Group = "kernel"
     instructions: Instructions = "thread"
-    mark: Mark | None = None
+    mark: DecimalSeparator | None = None
     selection: Selection = field(default_factory=Selection)
     model: Model = "instruction"
     precisions: tuple[str, ...] = ()

@@ -24,16 +24,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pandas as pd
 import pyarrow as pa
 
-from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.errors import RoofctlError
 from roofctl.launches.table import Part
-from roofctl.readers.read import Irregular, read_columns, read_file, read_text
-from roofctl.readers.text import check_text, read_lines
+from roofctl.readers import find_tables, streams
+from roofctl.readers.read import read_file
 from roofctl.roofline.analyse import analyse
 
+from support import reference
 from support.shapes import DRAM_R, LSU, THREAD, TIME, L, ncu_details
 from support.tables import kernels as table_of
 
@@ -155,7 +157,7 @@ def _recoded(content: bytes, draw: random.Random) -> bytes:
 
 
 def outcome(read: Callable[[], list[Part]]) -> tuple[Any, ...]:
-    """The parts that ``read`` gives, or its error as text; Irregular is passed on."""
+    """The parts that ``read`` gives, or its error as text."""
     try:
         return ("parts", read())
     except RoofctlError as error:
@@ -183,21 +185,19 @@ def plainly_equal(one: pd.DataFrame, two: pd.DataFrame) -> bool:
     return not doubtful and types == list(two.dtypes) and indices[0] == indices[1] and one.equals(two)
 
 
-def both_ways(path: Path, block_bytes: int = 700) -> str:
-    """Read ``path`` by the block and line by line; assert that both say the same. What it was, in one word."""
-    try:
-        check_text(path)
-        columnar = outcome(lambda: read_columns(path, head_rows=1, block_bytes=block_bytes))
-    except InputError:
-        return "no text"
-    except Irregular:
-        return "irregular"
-    lines = outcome(lambda: read_text(read_lines(path), str(path)))
-    assert columnar[0] == lines[0], (columnar, lines)
-    if columnar[0] == "error":
-        assert columnar == lines
+def compared(path: Path, block_bytes: int = 700, few: int = 2) -> str:
+    """Read ``path`` by roofctl and by the plain reference; assert that both give the same. What it was, in one word.
+
+    Lines are split together from ``few`` on, in blocks of ``block_bytes``.
+    """
+    with mock.patch.object(streams, "BLOCK_BYTES", block_bytes), mock.patch.object(find_tables, "FEW", few):
+        ours = outcome(lambda: read_file(path))
+    plain = outcome(lambda: reference.read_file(path))
+    assert ours[0] == plain[0], (ours, plain)
+    if ours[0] == "error":
+        assert ours == plain
         return "error"
-    check_same(columnar[1], lines[1])
+    check_same(ours[1], plain[1])
     return "same"
 
 
@@ -255,7 +255,8 @@ def run_share(first: int, end: int) -> tuple[Counter[str], int]:
             try:
                 seen[("report " if report else "") + survive(path)] += 1
                 if not report:
-                    seen["both ways: " + both_ways(path, draw.choice([64, 700, 1_100, 1 << 20]))] += 1
+                    found = compared(path, draw.choice([64, 700, 1_100, 1 << 20]), draw.choice([2, 2, 8, 48]))
+                    seen[f"compared: {found}"] += 1
             except BaseException:
                 print(f"input {number}: {path.read_bytes()[:300]!r}", file=sys.stderr, flush=True)
                 raise

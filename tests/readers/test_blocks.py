@@ -1,4 +1,4 @@
-"""Reading by the block: the same parts, notes and errors as line by line, or a step aside."""
+"""Reading many lines at a time: the same parts, notes and errors as the plain reader gives, line by line."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roofctl.core.errors import InputError
-from roofctl.readers.find_tables import Scanner
-from roofctl.readers.read import Irregular, read_columns, read_file
+from roofctl.readers import find_tables
+from roofctl.readers.find_tables import FEW, Scanner
+from roofctl.readers.read import read_file
 
-from fuzz.mutation import both_ways, mutated, seeds
+from fuzz.mutation import compared, mutated, seeds
 from support.shapes import CLOCK, DRAM_R, FULL, L2, LSU, THREAD, TIME, L, ncu_details, ncu_raw, nvprof_metrics
 
 SEEDS = seeds()
@@ -24,7 +25,7 @@ MANY = [L(f'k{i % 3}<int, {i % 3}>(float *, "x")', {**FULL, LSU: 40_000 + i}, id
 def way(tmp_path: Path, content: str | bytes, block_bytes: int = 4000) -> str:
     path = tmp_path / "x.csv"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return both_ways(path, block_bytes)
+    return compared(path, block_bytes)
 
 
 @pytest.mark.parametrize("block_bytes", [700, 1 << 20])
@@ -61,8 +62,8 @@ def test_files_that_are_read_by_the_block(text: str, block_bytes: int, tmp_path:
         "no table\n" * 100,
     ],
 )  # fmt: skip
-def test_files_that_are_left_to_the_other_way(text: str, tmp_path: Path) -> None:
-    assert way(tmp_path, text) == "irregular"
+def test_files_of_other_layouts(text: str, tmp_path: Path) -> None:
+    assert way(tmp_path, text) in ("same", "error")
 
 
 def test_blocks_of_a_line_each(tmp_path: Path) -> None:
@@ -139,7 +140,7 @@ def test_odd_lines_between_rows_stay_odd(text: str, line: str, tmp_path: Path) -
 def test_odd_cells_give_the_same_numbers_or_the_same_error(
     text: str, old: str, new: str, count: int, tmp_path: Path
 ) -> None:
-    assert way(tmp_path, text.replace(old, new, count)) in ("same", "error", "irregular")
+    assert way(tmp_path, text.replace(old, new, count)) in ("same", "error")
 
 
 def test_bytes_that_are_no_utf8_stand_for_one_damaged_character(tmp_path: Path) -> None:
@@ -157,7 +158,7 @@ def test_integers_beyond_2_53_are_exact_by_the_block(tmp_path: Path) -> None:
     large = 2**53 + 1
     path = tmp_path / "x.csv"
     path.write_text(ncu_raw([L("k(int)", {**FULL, LSU: f"{large + i:,}"}, id=str(i)) for i in range(40)]))
-    (part,) = read_columns(path, head_rows=1)
+    (part,) = read_file(path)
     assert part.frame[LSU].tolist() == [large + i for i in range(40)]
     assert part.frame[LSU].dtype == "Int64"
 
@@ -166,28 +167,28 @@ def test_a_mark_that_shows_itself_late_holds_for_what_came_before(tmp_path: Path
     launches = [L("k(int)", {TIME: "181.600", LSU: "27"}, id=str(i)) for i in range(50)]
     path = tmp_path / "x.csv"
     path.write_text(ncu_raw([*launches, L("k(int)", {TIME: "181.600", LSU: "27.595.520"}, id="50")]))
-    (part,) = read_columns(path, head_rows=1, block_bytes=200)
+    (part,) = read_file(path)
     assert part.frame[TIME].tolist() == [181_600e-9] * 51
-    assert both_ways(path) == "same"
+    assert compared(path) == "same"
 
 
 def test_a_counter_that_only_the_last_launch_has_is_among_the_names(tmp_path: Path) -> None:
     launches = [L("k(int)", {**FULL, "sm__unknown.sum": "n/a" if i < 59 else 3}, id=str(i)) for i in range(60)]
     path = tmp_path / "x.csv"
     path.write_text(ncu_raw(launches))
-    assert "sm__unknown.sum" in read_columns(path, head_rows=1)[0].names
-    assert both_ways(path) == "same"
+    assert "sm__unknown.sum" in read_file(path)[0].names
+    assert compared(path) == "same"
 
 
 @settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(seed=st.integers(0, 10**9), times=st.integers(1, 6), block=st.sampled_from([64, 700, 1 << 20]))
-def test_damaged_files_read_the_same_both_ways(
+def test_damaged_files_read_the_same_compared(
     seed: int, times: int, block: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     draw = random.Random(seed)  # noqa: S311
     path = tmp_path_factory.getbasetemp() / "damaged.csv"
     path.write_bytes(mutated(draw.choice([*SEEDS, RAW.encode(), DETAILS.encode()]), draw, times))
-    both_ways(path, block)
+    compared(path, block)
 
 
 def _number(draw: Any) -> str:
@@ -199,7 +200,7 @@ def _number(draw: Any) -> str:
 
 @settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(seed=st.integers(0, 10**9), european=st.booleans())
-def test_made_up_pages_read_the_same_both_ways(
+def test_made_up_pages_read_the_same_compared(
     seed: int, european: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     draw = random.Random(seed)  # noqa: S311
@@ -217,25 +218,29 @@ def test_made_up_pages_read_the_same_both_ways(
     ]
     path = tmp_path_factory.getbasetemp() / "made.csv"
     path.write_text(draw.choice([ncu_raw, ncu_details])(launches), encoding="utf-8")
-    both_ways(path, draw.choice([64, 700]))
+    compared(path, draw.choice([64, 700]))
 
 
-def test_read_file_takes_the_way_by_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "text", [ncu_raw(MANY * 4), ncu_details(MANY, 20), ncu_raw(MANY * 2) * 2, ncu_raw(MANY * 4).replace(",", ";")]
+)
+def test_most_lines_are_split_together(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.csv"
-    path.write_text(RAW)
-    monkeypatch.setattr("roofctl.readers.read.read_text", lambda *_, **__: pytest.fail("read line by line"))
-    assert len(read_file(path)[0].frame) == 60
+    path.write_text(text)
+    fed: list[int] = []
+    feed = Scanner._feed_line
+    monkeypatch.setattr(
+        Scanner, "_feed_line", lambda self, number, line: (fed.append(number), feed(self, number, line))
+    )
+    read_file(path)
+    assert len(fed) <= 2 * (FEW + 2)
 
 
 def test_a_fault_is_told_once_and_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(RAW.replace('"40040"', '"4004O"'))
     with pytest.raises(InputError, match=r"x\.csv line 43: '4004O' under .* is not a number"):
-        read_columns(path)
-
-
-def test_stepping_aside_is_no_error_of_ours() -> None:
-    assert not issubclass(Irregular, InputError)
+        read_file(path)
 
 
 @pytest.mark.parametrize("text", [RAW, DETAILS], ids=["raw", "details"])
@@ -247,7 +252,7 @@ def test_fields_without_quotes_and_with_quotes_in_odd_places(text: str, block_by
     odd = [line.replace(',"40', ',4"0', 1) if n % 7 == 0 else line for n, line in enumerate(bare)]
     quoted = [line.replace('"9.0"', '"9".0""', 1) if n % 5 == 0 else line for n, line in enumerate(odd)]
     assert way(tmp_path, "\n".join([*head, *bare]), block_bytes) == "same"
-    assert way(tmp_path, "\n".join([*head, *quoted]), block_bytes) in ("same", "error", "irregular")
+    assert way(tmp_path, "\n".join([*head, *quoted]), block_bytes) in ("same", "error")
 
 
 @pytest.mark.parametrize("text", [RAW, DETAILS], ids=["raw", "details"])
@@ -274,12 +279,15 @@ def test_rows_that_end_before_the_columns_of_rules_are_read_by_the_block(
     path = tmp_path / "x.csv"
     path.write_text("\n".join([header + more.replace('""', '"More"'), *rows[:30], rule, *rows[30:]]) + "\n")
     fed: list[int] = []
-    feed = Scanner.feed
-    monkeypatch.setattr(Scanner, "feed", lambda self, number, line: (fed.append(number), feed(self, number, line)))
-    read_columns(path)
+    feed = Scanner._feed_line
+    monkeypatch.setattr(
+        Scanner, "_feed_line", lambda self, number, line: (fed.append(number), feed(self, number, line))
+    )
+    monkeypatch.setattr(find_tables, "FEW", 8)
+    read_file(path)
     assert len(fed) < 30
     monkeypatch.undo()
-    assert both_ways(path) == "same"
+    assert compared(path) == "same"
 
 
 @pytest.mark.parametrize("text", [RAW, DETAILS], ids=["raw", "details"])

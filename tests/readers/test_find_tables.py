@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
-from roofctl.readers.find_tables import classify, scan, split_fields
+from roofctl.readers.find_tables import Scan, Scanner
+from roofctl.readers.split import Rows, split_fields
+from roofctl.readers.tables import CsvTable, classify
+from roofctl.readers.text import plain_text
 
 from support.shapes import (
     FULL,
@@ -19,8 +24,34 @@ from support.shapes import (
 )
 
 
+@dataclass
+class Kept:
+    """Keeps the rows of a table as lists, with the numbers of their lines."""
+
+    table: CsvTable
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+
+    def columns(self) -> list[int]:
+        return list(range(len(self.table.header)))
+
+    def take(self, rows: Rows) -> bool:
+        cells = zip(*(rows.columns[place].to_pylist() for place in self.columns()), strict=True)
+        self.rows += zip(rows.lines.tolist(), map(list, cells), strict=True)
+        return True
+
+
+def scan(lines: list[str]) -> Scan:
+    scanner = Scanner(Kept)
+    scanner.feed(scanner.number(plain_text("\n".join([*lines, ""]).encode())))
+    return scanner.found
+
+
+def rows_of(table: CsvTable) -> list[tuple[int, list[str]]]:
+    return table.reader.rows if isinstance(table.reader, Kept) else []
+
+
 def test_a_nul_is_one_damaged_character_on_every_python() -> None:
-    assert split_fields('"a\0b",c') == ["a\ufffdb", "c"]
+    assert split_fields(plain_text(b'"a\0b",c').decode()) == ["a\ufffdb", "c"]
 
 
 TWO = [L("k(int)"), L("k(int)", id="1")]
@@ -59,7 +90,7 @@ def test_kind_by_header(text: str, kind: str) -> None:
 def test_delimiters_that_spreadsheets_write(delimiter: str) -> None:
     text = delimiter.join(("ID", "Process ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"))
     found = scan([text, delimiter.join(("0", "7", "k(int)", "m", "inst", "5"))])
-    assert [row for _, row in found.tables[0].rows] == [["0", "7", "k(int)", "m", "inst", "5"]]
+    assert [row for _, row in rows_of(found.tables[0])] == [["0", "7", "k(int)", "m", "inst", "5"]]
 
 
 def test_lines_around_and_between_rows_are_passed_over_and_counted() -> None:
@@ -78,7 +109,7 @@ def test_lines_around_and_between_rows_are_passed_over_and_counted() -> None:
     ]
     found = scan(text)
     assert len(found.tables) == 1
-    assert len(found.tables[0].rows) == 2 * len(FULL)
+    assert found.tables[0].rows == 2 * len(FULL)
     assert found.foreign == [2, 3, 8, len(text)]
     assert found.banners == [
         "==PROF== Connected to process 5 (/opt/app)",
@@ -89,7 +120,7 @@ def test_lines_around_and_between_rows_are_passed_over_and_counted() -> None:
 
 def test_a_kernel_name_with_equals_signs_is_no_banner() -> None:
     found = scan(ncu_details([L("bool operator==(A const&, B)")]).split("\n"))
-    assert len(found.tables[0].rows) == len(FULL)
+    assert found.tables[0].rows == len(FULL)
     assert found.banners == []
 
 
@@ -97,7 +128,7 @@ def test_units_row_of_a_raw_page() -> None:
     table = scan(ncu_raw(TWO).split("\n")).tables[0]
     assert table.units is not None
     assert table.units[table.header.index("smsp__inst_executed.sum")] == "inst"
-    assert [number for number, _ in table.rows] == [3, 4]
+    assert [number for number, _ in rows_of(table)] == [3, 4]
 
 
 @pytest.mark.parametrize(
@@ -113,13 +144,13 @@ def test_units_row_of_a_raw_page() -> None:
 def test_rows_that_do_not_fit_are_named(row: list[str], kept: int, malformed: list[int]) -> None:
     header = line(["ID", "Process ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"])
     table = scan([header, line(row)]).tables[0]
-    assert (len(table.rows), table.malformed) == (kept, malformed)
+    assert (table.rows, table.malformed) == (kept, malformed)
 
 
 def test_a_second_header_opens_a_second_table() -> None:
     text = nvprof_events({"thread_inst_executed": 5}) + "\n" + nvprof_metrics({"inst_executed": 3})
     tables = scan(text.split("\n")).tables
-    assert [(table.kind, len(table.rows), table.line) for table in tables] == [
+    assert [(table.kind, table.rows, table.line) for table in tables] == [
         ("nvprof_events", 1, 1),
         ("nvprof_metrics", 1, 4),
     ]
@@ -127,7 +158,7 @@ def test_a_second_header_opens_a_second_table() -> None:
 
 def test_fields_by_name() -> None:
     table = scan(nvprof_metrics({"inst_executed": 3}).split("\n")).tables[0]
-    row = table.rows[0][1]
+    row = rows_of(table)[0][1]
     assert table.field(row, "Avg") == "3"
     assert table.field(row, "no such column") == ""
     assert table.field(row[:2], "Avg") == ""

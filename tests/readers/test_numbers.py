@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from roofctl.core.errors import InputError
 from roofctl.core.units import Unit, parse_unit
 from roofctl.readers.numbers import (
+    DecimalSeparator,
     Evidence,
-    Mark,
     decide,
     gather,
     is_missing,
@@ -55,7 +55,7 @@ PROPERTY = settings(max_examples=200, derandomize=True, deadline=None, database=
         ("0.00", "point", "0"),
     ],
 )
-def test_spellings(text: str, mark: Mark, value: str) -> None:
+def test_spellings(text: str, mark: DecimalSeparator, value: str) -> None:
     assert parse_number(text, mark) == Decimal(value)
 
 
@@ -108,7 +108,7 @@ def test_zero_and_words_are_not_missing(text: str) -> None:
         ("sNaN", "point"),
     ],
 )
-def test_not_a_number_under_this_mark(text: str, mark: Mark) -> None:
+def test_not_a_number_under_this_mark(text: str, mark: DecimalSeparator) -> None:
     with pytest.raises(ValueError, match=re.escape(text)):
         parse_number(text, mark)
 
@@ -133,7 +133,7 @@ def test_not_a_number_under_this_mark(text: str, mark: Mark) -> None:
         (["n/a", "all", "(256, 1, 1)"], "point"),
     ],
 )
-def test_unambiguous_values_settle_the_mark(cells: list[str], mark: Mark) -> None:
+def test_unambiguous_values_settle_the_mark(cells: list[str], mark: DecimalSeparator) -> None:
     assert decide(gather(cells), "f.csv") == mark
 
 
@@ -207,15 +207,19 @@ def printed(value: Decimal, group: str, decimal: str) -> str:
 
 
 @PROPERTY
-@given(value=st.integers(0, 10**18), mark=st.sampled_from(get_args(Mark)), spaced=st.sampled_from(["", "\u00a0", "'"]))
-def test_printed_counts_come_back(value: int, mark: Mark, spaced: str) -> None:
+@given(
+    value=st.integers(0, 10**18),
+    mark=st.sampled_from(get_args(DecimalSeparator)),
+    spaced=st.sampled_from(["", "\u00a0", "'"]),
+)
+def test_printed_counts_come_back(value: int, mark: DecimalSeparator, spaced: str) -> None:
     group, decimal = LOCALES[mark]
     assert parse_number(printed(Decimal(value), spaced or group, decimal), mark) == value
 
 
 @PROPERTY
-@given(value=st.decimals(0, 10**12, places=2), mark=st.sampled_from(get_args(Mark)))
-def test_printed_decimals_come_back_and_tell_their_mark(value: Decimal, mark: Mark) -> None:
+@given(value=st.decimals(0, 10**12, places=2), mark=st.sampled_from(get_args(DecimalSeparator)))
+def test_printed_decimals_come_back_and_tell_their_mark(value: Decimal, mark: DecimalSeparator) -> None:
     text = printed(value, *LOCALES[mark])
     assert parse_number(text, mark) == value
     assert decide(gather([text]), "f.csv") == mark

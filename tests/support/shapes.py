@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from roofctl.launches.table import Part
-from roofctl.readers.numbers import Mark
+from roofctl.readers.numbers import DecimalSeparator
 from roofctl.readers.read import read_text
 
 TIME = "gpu__time_duration.sum"
@@ -168,9 +168,9 @@ def nvprof_summary(rows: Sequence[str], units: str = ",%,us,,us,us,us,") -> str:
     return "\n".join(('"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"', units, *rows)) + "\n"
 
 
-def parts(text: str, mark: Mark | None = None, source: str = "x.csv") -> list[Part]:
+def parts(text: str, decimal: DecimalSeparator | None = None, source: str = "x.csv") -> list[Part]:
     """Parts of ``text`` as read from a file called ``source``."""
-    return read_text(text.split("\n"), source, mark=mark)
+    return read_text(text.encode(), source, decimal=decimal)
 
 
 def write(folder: Path, **texts: str) -> list[Path]:

@@ -266,7 +266,7 @@ def test_the_table_fits_what_an_h200_counted(data: Path) -> None:
         for old, new in RENAMED.items():
             assert old in text
             text = text.replace(old, new)
-        read += read_text(text.splitlines(), name)
+        read += read_text(text.encode(), name)
     verdict = compare(read)
     assert verdict.off == ()
     assert len({each.kernel for each in verdict.rows}) == 9

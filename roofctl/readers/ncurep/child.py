@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Final, TypedDict
 
 from roofctl.readers.ncurep.container import small_report
-from roofctl.readers.ncurep.trim import Layout, Short, Slimmer
+from roofctl.readers.ncurep.trim import Layout, Trimmed, Trimmer
 
 MEMORY_BYTES: Final = 4 << 30
 """Address space of a child; its slices need a tenth of it."""
@@ -91,13 +91,13 @@ def read(plan: Plan) -> Answer:
     present = set(plan["texts"])
     names = [name for name in (*IDENTITY, *plan["counters"]) if name in present]
     wanted = _CHIP.union(name for name in names if not name.startswith(_FIXED))
-    slimmer = Slimmer(plan["texts"], wanted, _FIXED, frozenset(n for n in names if n.startswith(_LAUNCH)))
+    trimmer = Trimmer(plan["texts"], wanted, _FIXED, frozenset(n for n in names if n.startswith(_LAUNCH)))
     head, sessions = bytes.fromhex(plan["head"]), [bytes.fromhex(text) for text in plan["sessions"]]
     found = _Found({name: [] for name in names})
     done = 0
     with Path(plan["path"]).open("rb") as file, TemporaryDirectory() as folder:
         small = Path(folder) / "slice.ncu-rep"
-        for part in _slices(file, plan["results"], slimmer):
+        for part in _slices(file, plan["results"], trimmer):
             for attempt in _attempts(part, file):
                 small.write_bytes(small_report(head, sessions, plan["texts"], attempt.results))
                 if _read_slice(small, attempt, found):
@@ -108,7 +108,7 @@ def read(plan: Plan) -> Answer:
             with contextlib.suppress(OSError):  # no answer fails for want of a progress bar
                 os.truncate(plan["counter"], done)
     values = {name: packed(column) for name, column in found.columns.items()}
-    others = sorted(slimmer.seen.difference(names))
+    others = sorted(trimmer.seen.difference(names))
     return Answer(kernels=found.kernels, values=values, units=found.units, others=others, unread=0)
 
 
@@ -152,7 +152,7 @@ class _Slice:
     def full(self, more: int) -> bool:
         return len(self.results) >= _SLICE_LAUNCHES or self.size + more > _SLICE_BYTES
 
-    def add(self, place: tuple[int, int], result: bytes, short: Short | None = None) -> None:
+    def add(self, place: tuple[int, int], result: bytes, short: Trimmed | None = None) -> None:
         number = len(self.results)
         # NVIDIA's reader takes most of its time for metrics: those that it reads in another launch are left out.
         bare = short and short.layout in self.numbers and short.common in self._shapes
@@ -200,30 +200,30 @@ def _attempts(part: _Slice, file: BinaryIO) -> Iterator[_Slice]:
     yield part.restored(file)
 
 
-def _slices(file: BinaryIO, places: list[tuple[int, int]], slimmer: Slimmer) -> Iterator[_Slice]:
+def _slices(file: BinaryIO, places: list[tuple[int, int]], trimmer: Trimmer) -> Iterator[_Slice]:
     part = _Slice()
     for place in places:
         whole = _at(file, place)
-        short = _slimmed(whole, slimmer) if part.results else None
+        short = _trimmed(whole, trimmer) if part.results else None
         if part.results and part.full(len(short.result if short else whole)):
             yield part
             part, short = _Slice(), None
         if not part.results:
-            _learn(whole, slimmer)
+            _learn(whole, trimmer)
         part.add(place, whole, short)
     if part.results:
         yield part
 
 
-def _slimmed(result: bytes, slimmer: Slimmer) -> Short | None:
+def _trimmed(result: bytes, trimmer: Trimmer) -> Trimmed | None:
     with contextlib.suppress(ValueError, IndexError):
-        return slimmer.slim(result)
+        return trimmer.trim(result)
     return None  # not of the form known here: NVIDIA's reader says whether it is one
 
 
-def _learn(result: bytes, slimmer: Slimmer) -> None:
+def _learn(result: bytes, trimmer: Trimmer) -> None:
     with contextlib.suppress(ValueError, IndexError):
-        slimmer.learn(result)
+        trimmer.learn(result)
 
 
 def _read_slice(path: Path, part: _Slice, found: _Found) -> bool:

@@ -34,7 +34,7 @@ def plain(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def printed_lines(path: Path) -> list[str]:
+def printed(path: Path) -> bytes:
     """What the ncu on PATH prints of a report. Raises InputError that says what to install where that fails."""
     try:
         ncu = tools.locate("ncu")
@@ -65,7 +65,7 @@ def printed_lines(path: Path) -> list[str]:
             f"{path}: ncu {known} printed nothing of this report",
             hint=f"{_INSTALL}, or export it with the ncu that made it: {by_hand(path)}",
         )
-    return answer.stdout.splitlines()
+    return answer.stdout.encode()
 
 
 def _reason(text: str) -> str:

@@ -29,12 +29,13 @@ from roofctl.cuda import tools
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.readers import streams
-from roofctl.readers.convert import LARGEST, Cell, Converter, make_frame, shape
+from roofctl.readers.convert import LARGEST, Cell, Converter, array, shape
 from roofctl.readers.ncurep import container
 from roofctl.readers.ncurep.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
 from roofctl.readers.ncurep.container import Index, NotWhole, Stored
 from roofctl.readers.ncurep.export import by_hand
 from roofctl.readers.numbers import Number, to_base
+from roofctl.readers.parts import part_of
 
 _CHILD_BYTES: Final = 16 << 20
 """Reports up to this size take one child; starting another would take longer than it saves."""
@@ -279,10 +280,12 @@ def _part(path: Path, results: Sequence[Stored], answers: Sequence[Answer]) -> P
     }
     converter = Converter(str(path), "point", catalogue())
     known = catalogue().counters()
-    counted = {name: _numbers(name, columns[name], units.get(name, ""), converter) for name in columns if name in known}
+    counted = {
+        name: array(_numbers(name, columns[name], units.get(name, ""), converter)) for name in columns if name in known
+    }
     having = {name for name, column in columns.items() if any(value is not None for value in column)}
     names = having.union(*(answer["others"] for answer in answers))
-    return Part(make_frame(identity, counted), str(path), frozenset(names))
+    return part_of(identity, counted, str(path), frozenset(names))
 
 
 def _shapes(columns: Mapping[str, list[Any]], names: Sequence[str], count: int) -> list[str | None]:

@@ -159,7 +159,7 @@ def _struct(spans: Iterable[tuple[int, int, str]]) -> Struct:
 
 
 @dataclass(frozen=True)
-class Short:
+class Trimmed:
     """A result in short, and the bytes of its metrics that many results have in common.
 
     Where its layout is known, ``numbers`` are those of ``layout.names``, and ``bare`` is the result without these
@@ -173,7 +173,7 @@ class Short:
     bare: bytes = b""
 
 
-class Slimmer:
+class Trimmer:
     """Leaves those metrics in a result whose names are ``wanted``, without its sections and the like.
 
     ``seen`` are names of the other metrics. Attributes of the device (``fixed`` is how their names begin) are the
@@ -220,7 +220,7 @@ class Slimmer:
         if runs == before:
             self._layouts = layouts
 
-    def slim(self, result: bytes) -> Short | None:
+    def trim(self, result: bytes) -> Trimmed | None:
         """The result in short; None where its device's attributes are others, or its fields in another order.
 
         Raises ValueError or IndexError for bytes that are no result.
@@ -236,13 +236,13 @@ class Slimmer:
             if _others(metrics, layout.end, rest) == len(metrics):
                 short = b"".join((*kept, *layout.kept(metrics), *rest))
                 bare = b"".join((*kept, *layout.bare(metrics), *rest))
-                return Short(short, layout.common(metrics), layout, layout.numbers(metrics), bare)
+                return Trimmed(short, layout.common(metrics), layout, layout.numbers(metrics), bare)
         pieces = self._pieces(metrics)
         if pieces is None:
             return None
         self._meet(kernel, metrics, pieces)
         cut = _Cut(pieces)
-        return Short(b"".join((*kept, *cut.kept(metrics))), cut.common(metrics))
+        return Trimmed(b"".join((*kept, *cut.kept(metrics))), cut.common(metrics))
 
     def _meet(self, kernel: bytes, metrics: bytes, pieces: Sequence[_Piece]) -> None:
         """Keep the layout of a result, which is worth its price only where the kernel came before."""

@@ -1,0 +1,222 @@
+"""Tables of one row per launch and counter: turned into a column per counter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from roofctl.launches.table import IDENTITY
+from roofctl.readers.convert import Cells, Launches, Texts, all_plain
+from roofctl.readers.convert import count as count_of
+from roofctl.readers.numbers import PLAIN, split_glued
+from roofctl.readers.split import Rows, coded, matches, valued
+from roofctl.readers.tables import CsvTable
+
+_NOTHING: Final = -1
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a long table is written.
+
+    ``key`` are the columns that identify a launch, ``identity`` those that describe it, each after its ``change``;
+    ``values`` are the columns of values by the prefix of the counter. ``unit`` is the column of units; where there is
+    none, units stand behind the values. ``device`` is a counter that holds the name of the device. ``skip``: what
+    rows without a counter are; empty where they are counters, too. The ``first`` of several values counts, or the last.
+    ``launches`` is the column of the key that holds how many a row stands for; empty where it stands for one.
+    """
+
+    key: tuple[str, ...]
+    identity: Mapping[str, str]
+    values: Mapping[str, str]
+    change: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    metric: str = "Metric Name"
+    unit: str = ""
+    device: str = ""
+    skip: str = ""
+    first: bool = True
+    launches: str = ""
+
+
+@dataclass
+class _Counter:
+    """Cells of one counter, block by block: launches, lines, units, and texts by column of values."""
+
+    launches: list[Any] = field(default_factory=list)
+    lines: list[Any] = field(default_factory=list)
+    units: list[Any] = field(default_factory=list)
+    texts: list[list[Any]] = field(default_factory=list)
+
+
+class LongTable:
+    """Launches of such a table."""
+
+    def __init__(self, table: CsvTable, known: frozenset[str], form: Form) -> None:
+        self._table, self._known, self._form = table, known, form
+        self.skipped = 0
+        self.what = form.skip
+        self._launches: dict[tuple[int, ...], int] = {}
+        self._key = {name: Texts() for name in form.key}
+        self._identity = {name: Texts() for name in form.identity}
+        self._process_of: list[str] = []
+        self._devices: dict[int, str] = {}
+        self._units: dict[str, int] = {}
+        self._counters: dict[str, _Counter] = {}
+        self._names: dict[str, set[str]] = {}
+
+    def columns(self) -> list[int]:
+        """Places of the columns that are read."""
+        form = self._form
+        names = (*form.key, *form.identity.values(), *form.values.values(), form.metric, form.unit)
+        return sorted({place for name in names if (place := self._table.column(name)) is not None})
+
+    def take(self, rows: Rows) -> bool:
+        """Take rows."""
+        form = self._form
+        launch = self._launch_of(rows)
+        codes, metrics = coded(self._column(rows, form.metric))
+        value = self._column(rows, next(iter(form.values.values())))
+        self._see(launch, codes, metrics, value)
+        if form.skip and "" in metrics:
+            self.skipped += int(np.count_nonzero(codes == metrics.index("")))
+        if form.device and form.device in metrics:
+            for row in np.flatnonzero(codes == metrics.index(form.device)).tolist():
+                self._devices[int(launch[row])] = value[row].as_py().strip()
+        known = np.array([name in self._known for name in metrics], np.bool_)[codes]
+        order = np.argsort(codes[known], kind="stable")
+        self._store(rows, metrics, np.flatnonzero(known)[order], codes[known][order], launch)
+        return True
+
+    def _column(self, rows: Rows, name: str) -> Any:
+        place = self._table.column(name)
+        return pa.array([""] * len(rows), pa.string()) if place is None else rows.columns[place]
+
+    def _launch_of(self, rows: Rows) -> Any:
+        """The number of each row's launch; rows of one launch follow each other nearly always."""
+        form = self._form
+        change = np.zeros(len(rows), np.bool_)
+        change[0] = True
+        for name in form.key:
+            array = self._column(rows, name)
+            change[1:] |= pc.not_equal(array[1:], array[:-1]).to_numpy(zero_copy_only=False)
+        begins = np.flatnonzero(change)
+        pick = pa.array(begins)
+        codes = [texts.codes(self._column(rows, name).take(pick)).tolist() for name, texts in self._key.items()]
+        before = len(self._launches)
+        found = [self._launches.setdefault(key, len(self._launches)) for key in zip(*codes, strict=True)]
+        launch = np.array(found, np.int64)
+        if len(self._launches) > before:
+            _, first = np.unique(launch, return_index=True)
+            self._begin(rows, begins[first[launch[first] >= before]])
+        return np.repeat(launch, np.diff(begins, append=len(rows)))
+
+    def _begin(self, rows: Rows, firsts: Any) -> None:
+        """Take the identity of new launches, given their first rows."""
+        pick = pa.array(firsts)
+        for name, texts in self._identity.items():
+            texts.add(self._column(rows, self._form.identity[name]).take(pick))
+        processes = [""] * len(firsts)
+        if "process" in self._identity:
+            codes, distinct = coded(self._column(rows, self._form.identity["process"]).take(pick))
+            processes = [distinct[code] for code in codes.tolist()]
+        self._process_of += processes
+        for process in dict.fromkeys(processes):
+            self._names.setdefault(process, set())
+
+    def _see(self, launch: Any, codes: Any, metrics: list[str], value: Any) -> None:
+        """Note which counters have a value, by process."""
+        for code, name in enumerate(metrics):
+            if (self._form.skip and not name) or all(name in seen for seen in self._names.values()):
+                continue
+            rows = np.flatnonzero(codes == code)
+            rows = rows[valued(value.take(pa.array(rows)))]
+            for number in np.unique(launch[rows]).tolist():
+                self._names[self._process_of[number]].add(name)
+
+    def _store(self, rows: Rows, metrics: list[str], chosen: Any, codes: Any, launch: Any) -> None:
+        """Keep the cells of ``chosen`` rows, which are ordered by their ``codes`` into ``metrics``."""
+        if not len(chosen):
+            return
+        form, pick = self._form, pa.array(chosen)
+        texts = [self._column(rows, column).take(pick) for column in form.values.values()]
+        if form.unit:
+            unit_codes, units = coded(self._column(rows, form.unit).take(pick))
+            unit = np.array([self._units.setdefault(text, len(self._units)) for text in units] or [0], np.int32)[
+                unit_codes
+            ]
+        lines, launch = rows.lines[chosen], launch[chosen].astype(np.int32)
+        begins = np.flatnonzero(np.diff(codes, prepend=_NOTHING))
+        for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(codes)], strict=True):
+            counter = self._counters.setdefault(metrics[codes[begin]], _Counter())
+            counter.launches.append(launch[begin:end])
+            counter.lines.append(lines[begin:end])
+            counter.texts.append([each[begin:end] for each in texts])
+            if form.unit:
+                counter.units.append(unit[begin:end])
+
+    def launches(self) -> Launches:
+        """What was taken."""
+        count = len(self._launches)
+        cells: dict[str, Cells] = {}
+        for name in list(self._counters):
+            self._pivot(name, self._counters.pop(name), count, cells)
+        form = self._form
+        identity = {name: texts.column(form.change.get(name, str)) for name, texts in self._identity.items()}
+        if form.device:
+            devices = Texts()
+            devices.add(pa.array([self._devices.get(number, "") for number in range(count)]))
+            identity["device"] = devices.column()
+        absent = ([""], np.zeros(count, np.int64))
+        amount = np.ones(count, np.int64)
+        if form.launches:
+            amounts = [count_of(text) for text in self._key[form.launches].column()[0]]
+            place = form.key.index(form.launches)
+            amount = np.array([amounts[key[place]] for key in self._launches], np.int64)
+        names = self._names
+        return Launches({n: identity.get(n, absent) for n in IDENTITY}, cells, names, amount, bool(form.launches))
+
+    def _pivot(self, name: str, counter: _Counter, count: int, cells: dict[str, Cells]) -> None:
+        """One cell per launch: the first or the last of several."""
+        launch = np.concatenate(counter.launches)
+        place = np.full(count, _NOTHING)
+        rows = np.arange(len(launch))
+        # Of values for one place numpy keeps the last.
+        place[launch[::-1] if self._form.first else launch] = rows[::-1] if self._form.first else rows
+        lines = np.concatenate(counter.lines)
+        # A counter has its place where a launch first has it, whichever value counts.
+        begin = None if self._form.first else int(lines[launch == launch.min()][0])
+        same = len(rows) == count and bool((place == rows).all())
+        pick = pa.array(place, mask=place == _NOTHING)
+        unit_of = np.concatenate(counter.units)[place] if counter.units else None
+        lines = lines[place]
+        units: list[str] = list(self._units)
+        if unit_of is not None and (unit_of == unit_of[0]).all():
+            units, unit_of = [units[int(unit_of[0])]], None
+        for number, prefix in enumerate(self._form.values):
+            texts = pc.utf8_trim_whitespace(pa.concat_arrays([each[number] for each in counter.texts]))
+            texts = texts if same else texts.take(pick)
+            if self._form.unit:
+                cells[prefix + name] = Cells(texts, lines, units, unit_of)
+            else:
+                cells[prefix + name] = replace(unglued(texts, lines, ""), begin=begin)
+
+
+def unglued(texts: Any, lines: Any, unit: str, place: int = 0) -> Cells:
+    """Cells without the units that stand behind their values (``81.5%``); ``unit`` is that of the others."""
+    if not texts.null_count and all_plain(texts, "point"):
+        return Cells(texts, lines, [unit], place=place)
+    odd = texts.is_valid().to_numpy(zero_copy_only=False) & ~matches(texts, PLAIN["point"])
+    if not odd.any():
+        return Cells(texts, lines, [unit], place=place)
+    codes, distinct = coded(texts.filter(pa.array(odd)))
+    values, glued = zip(*map(split_glued, distinct), strict=True)
+    units = list(dict.fromkeys([unit, *(each or unit for each in glued)]))
+    unit_of = np.zeros(len(texts), np.int64)
+    unit_of[odd] = np.array([units.index(each or unit) for each in glued])[codes]
+    texts = pc.replace_with_mask(texts, pa.array(odd), pa.array(values, pa.string()).take(pa.array(codes)))
+    return Cells(texts, lines, units, unit_of, place)
