@@ -199,13 +199,16 @@ def _by_part(frame: pd.DataFrame, keys: Sequence[str], quantities: Sequence[str]
 def _statistics(frame: pd.DataFrame, names: Sequence[str], rows: _Rows) -> dict[str, Any]:
     """Columns of all quantities, as ``KernelTable`` has them."""
     most = int(rows.launches.sum())
-    values = pd.DataFrame({name: _summable(frame, name, most) for name in names}, copy=False)
+    values = pd.DataFrame({name: _summable(frame, name, most) for name in names}, index=frame.index, copy=False)
     totals = lows = highs = each = rows.of(values)
     # Launches one by one, as nearly always: totals and ends are the values themselves.
     if not (frame["launches"] == 1).all() or any(f"{name}_{end}" in frame for name in names for end in _ENDS):
         by_launch = {name: frame.get(f"{name}_total", values[name] * frame["launches"]) for name in names}
-        totals = rows.of(pd.DataFrame(by_launch, copy=False))
-        lows, highs = (rows.of(pd.DataFrame({n: _ends(frame, n, end) for n in names})) for end in ("min", "max"))
+        totals = rows.of(pd.DataFrame(by_launch, index=frame.index, copy=False))
+        lows, highs = (
+            rows.of(pd.DataFrame({name: _ends(frame, name, end) for name in names}, index=frame.index))
+            for end in ("min", "max")
+        )
     sums, low, high = totals.sum(min_count=1), lows.min(), highs.max()
     partly = [name for name in names if values[name].array.isna().any()]
     lacking = rows.of(values[partly].isna()).any()

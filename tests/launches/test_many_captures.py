@@ -34,7 +34,7 @@ def rank(number: int, **more: Any) -> Part:
         L("b<1>(int)", {**FULL, TIME: 70_000 - number, **more}, id="1", grid="(9, 1, 1)"),
         L("a(int)", {**FULL, TIME: 50_000 + 3 * number}, id="2", grid="(32, 1, 1)"),
     ]
-    (part,) = read_text(ncu_raw(launches).split("\n"), f"rank{number}.csv")
+    (part,) = read_text(ncu_raw(launches).encode(), f"rank{number}.csv")
     return part
 
 
@@ -82,7 +82,7 @@ def test_captures_keep_the_order_of_the_inputs() -> None:
 
 
 def test_files_that_complete_each_other_among_others() -> None:
-    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).split("\n"), "timing.csv")
+    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).encode(), "timing.csv")
     table = kernels([*(rank(number) for number in range(3)), timing])
     assert [capture.sources for capture in table.captures] == [
         ("rank0.csv", "timing.csv"),
@@ -114,7 +114,7 @@ def test_the_columns_of_the_launch_table() -> None:
 
 
 def test_one_capture_as_a_table_of_its_own() -> None:
-    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).split("\n"), "timing.csv")
+    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).encode(), "timing.csv")
     table = launch_table([rank(0), rank(1), timing], "gh100")
     own = table.of_capture(0)
     assert own.captures == ((0, 1),)
@@ -135,7 +135,7 @@ def test_what_the_launches_of_a_kernel_have_in_common() -> None:
 
 def test_more_groups_than_a_byte_counts() -> None:
     launches = [L(f"k{number % 300}(int)", {**FULL, TIME: 1000 + number}, id=str(number)) for number in range(600)]
-    (part,) = read_text(ncu_raw(launches).split("\n"), "a.csv")
+    (part,) = read_text(ncu_raw(launches).encode(), "a.csv")
     found = kernels([part]).frame
     assert found["kernel"].tolist() == [f"k{number}(int)" for number in range(300)]
     assert found["seconds_total"].tolist() == pytest.approx([(2300 + 2 * number) * 1e-9 for number in range(300)])
@@ -151,7 +151,7 @@ def test_a_thousand_files_are_no_million_comparisons(monkeypatch: pytest.MonkeyP
         return real(one, two)
 
     monkeypatch.setattr(join, "_conflict", counted)
-    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).split("\n"), "timing.csv")
+    (timing,) = read_text(ncu_raw([L("a(int)", {TIME: 5})]).encode(), "timing.csv")
     one, two = launch_table([rank(0), timing], "gh100").parts
     assert [len(each) for each in captures_of([one] * 1000 + [two] * 3)] == [2, 2, 2, *[1] * 997]
     assert calls <= 9
@@ -167,7 +167,7 @@ def test_completing_many_files_looks_at_each_once(monkeypatch: pytest.MonkeyPatc
         return original(frame)
 
     monkeypatch.setattr(join, "_launches", counted)
-    (work,) = read_text(ncu_raw([L("a(int)", {ISSUED: 5})]).split("\n"), "work.csv")
+    (work,) = read_text(ncu_raw([L("a(int)", {ISSUED: 5})]).encode(), "work.csv")
     assert len(complete([Part(work.frame, f"{n}.csv", work.names) for n in range(500)])) == 500
     assert calls == 500
 
@@ -182,3 +182,10 @@ def test_time_grows_with_the_number_of_captures() -> None:
 
     seconds(1)
     assert seconds(16) < 16 * seconds(1)
+
+
+def test_launches_without_any_known_counter() -> None:
+    part = rank(0)
+    frame = part.frame[[*IDENTITY, "launches", "is_summary"]]
+    table = kernels([Part(frame, part.source, frozenset())])
+    assert table.frame[["kernel", "launches"]].to_numpy().tolist() == [["a(int)", 2], ["b<1>(int)", 1]]
