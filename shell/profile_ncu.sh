@@ -162,6 +162,8 @@ ncu=(ncu)
 [[ $help != *--config-file* ]] || ncu+=(--config-file off)
 capture=("${ncu[@]}" --target-processes all --clock-control "$clock" --cache-control "$cache")
 [[ $help != *--disable-extra-suffixes* ]] || capture+=(--disable-extra-suffixes)
+# A folder without sections: none is asked for, and reading ncu's own takes a third of a second.
+[[ $help != *"--section-folder "* ]] || capture+=(--section-folder "$part")
 [[ -z $kernel ]] || capture+=(--kernel-name-base function --kernel-name "$kernel")
 [[ -z $count ]] || capture+=(--launch-count "$count")
 capture+=(--metrics "$(joined "${METRICS[@]}")" --log-file "$part/ncu.log" -o "$part/report" "$@")

@@ -115,6 +115,9 @@ def _capture(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: 
     words += ["--cache-control", request.cache_control or CACHE_CONTROL]
     if offers(tool, "--disable-extra-suffixes"):
         words += ["--disable-extra-suffixes"]
+    if offers(tool, "--section-folder"):
+        # A folder without sections: else ncu reads its own section files for nothing (0.3 of 3.7 s with 2025.3.1).
+        words += ["--section-folder", str(folder)]
     if request.keep_going and request.replay in ("application", "app-range"):
         # Else ncu gives up after the first pass of an application that fails.
         words += ["--check-exit-code", "no"]

@@ -43,6 +43,7 @@ def test_every_default_is_stated():
     assert words() == [
         *("/opt/ncu", "--config-file", "off", "--target-processes", "all", "--replay-mode", "kernel"),
         *("--clock-control", "none", "--cache-control", "all", "--disable-extra-suffixes"),
+        *("--section-folder", "/c"),
         *("--metrics", "gpu__time_duration.sum,smsp__inst_executed.sum", "--log-file", "/c/ncu.log"),
         *("-f", "-o", "/c/report", "./app", "-x"),
     ]
