@@ -86,7 +86,7 @@ def schema() -> pa.Schema:
 def to_parquet(
     sources: Sequence[Source],
     folder: Path,
-    mark: DecimalSeparator | None,
+    decimal: DecimalSeparator | None,
     *,
     force: bool = False,
     watch: Watch | None = None,
@@ -102,7 +102,7 @@ def to_parquet(
     temporary = folder.with_name(f".{folder.name[:40]}-{secrets.token_hex(4)}.partial")
     temporary.mkdir()
     try:
-        export = _write(sources, temporary, mark, watch or inputs.unwatched)
+        export = _write(sources, temporary, decimal, watch or inputs.unwatched)
         facts = {"schema": SCHEMA, "roofctl": __version__, "captures": export.captures, "rows": export.rows}
         (temporary / MARKER).write_text(json.dumps(facts) + "\n", encoding="utf-8")
         notes = _replace(temporary, folder)
@@ -169,14 +169,14 @@ def _replace(temporary: Path, folder: Path) -> list[Note]:
     return []
 
 
-def _write(sources: Sequence[Source], folder: Path, mark: DecimalSeparator | None, watch: Watch) -> Export:
+def _write(sources: Sequence[Source], folder: Path, decimal: DecimalSeparator | None, watch: Watch) -> Export:
     names = capture_names(sources)
     tasks = list(zip(sources, names, _numbers_taken(names), strict=True))
     rows: list[int] = []
     notes: list[Note] = []
     unread: list[RoofctlError] = []
     results = each(
-        partial(_attempt, folder, mark),
+        partial(_attempt, folder, decimal),
         tasks,
         worthwhile=inputs.worthwhile(sources, _SECONDS),
         preload=["roofctl.output.parquet"],
@@ -241,18 +241,18 @@ def _place(source: Source) -> Path:
 
 
 def _attempt(
-    folder: Path, mark: DecimalSeparator | None, task: tuple[Source, str, frozenset[int]]
+    folder: Path, decimal: DecimalSeparator | None, task: tuple[Source, str, frozenset[int]]
 ) -> Written | RoofctlError:
     try:
-        return _write_source(folder, mark, *task)
+        return _write_source(folder, decimal, *task)
     except RoofctlError as error:
         return error
 
 
 def _write_source(
-    folder: Path, mark: DecimalSeparator | None, source: Source, name: str, taken: frozenset[int]
+    folder: Path, decimal: DecimalSeparator | None, source: Source, name: str, taken: frozenset[int]
 ) -> Written:
-    parts = inputs.read_one(source, mark)
+    parts = inputs.read_one(source, decimal)
     file = _utf8(", ".join(str(path) for path in source.files))
     notes = tuple(note for part in parts for note in part.notes)
     chip = catalogue().chip_of(next(iter(describe_device(parts).compute_capabilities), None))

@@ -10,7 +10,7 @@ from roofctl.core.levels import LEVELS
 from roofctl.core.units import duration
 from roofctl.output.report import head, or_unknown, percent, with_code_spans
 from roofctl.roofline.time_based import COMPUTE, LAUNCH, MEASURED, Timing, Total, total
-from roofctl.study.study import Study
+from roofctl.study.analyse import Analysis
 
 COLUMNS: Final = (
     *("kernel", "short_name", "launches", "seconds", "seconds_total", "time_share", "compute_seconds", "compute_work"),
@@ -47,10 +47,10 @@ def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
     ]
 
 
-def document(study: Study, timings: Sequence[Timing], notes: Sequence[str]) -> dict[str, Any]:
+def document(analysis: Analysis, timings: Sequence[Timing], notes: Sequence[str]) -> dict[str, Any]:
     """The time table as JSON-ready data: the head of a report, a row per kernel, and the sums over all launches."""
-    texts = [note.text for note in study.general if not note.detail]
-    return {**head(study), "notes": [*texts, *notes], "kernels": rows(timings), "total": sums(total(timings))}
+    texts = [note.text for note in analysis.capture_notes if not note.detail]
+    return {**head(analysis), "notes": [*texts, *notes], "kernels": rows(timings), "total": sums(total(timings))}
 
 
 def sums(found: Total) -> dict[str, Any]:

@@ -155,15 +155,15 @@ def _capture(folder: Path) -> Source:
     return Source(folder.name, tuple(captures.data_files(folder)), captures.read_manifest(folder))
 
 
-def read(sources: Sequence[Source], mark: DecimalSeparator | None) -> list[Part]:
+def read(sources: Sequence[Source], decimal: DecimalSeparator | None) -> list[Part]:
     """Parts of all sources, with the notes and GPU facts that a manifest adds to what its files say.
 
     Raises InputError (or CounterAccessError) for the first that cannot be read.
     """
-    return [part for source in sources for part in read_one(source, mark)]
+    return [part for source in sources for part in read_one(source, decimal)]
 
 
-def read_many(sources: Sequence[Source], mark: DecimalSeparator | None, watch: Watch | None = None) -> Reading:
+def read_many(sources: Sequence[Source], decimal: DecimalSeparator | None, watch: Watch | None = None) -> Reading:
     """As ``read``, for few or many: found sources, and some of many, are left out and told where they cannot be read.
 
     Raises the error of the first that must be readable and is not, or that of the first when it is so with all.
@@ -172,7 +172,7 @@ def read_many(sources: Sequence[Source], mark: DecimalSeparator | None, watch: W
     parts: list[Part] = []
     unread: list[RoofctlError] = []
     watch = watch or unwatched
-    results = each(partial(_attempt, mark), sources, worthwhile=worthwhile(sources), preload=[__name__])
+    results = each(partial(_attempt, decimal), sources, worthwhile=worthwhile(sources), preload=[__name__])
     try:
         with closing(results):
             for source, result in zip(sources, results, strict=True):
@@ -211,18 +211,18 @@ def worthwhile(sources: Sequence[Source], more: float = 0.0) -> bool:
     return seconds * (1 - 1 / processors()) > _WORTH_SECONDS
 
 
-def _attempt(mark: DecimalSeparator | None, source: Source) -> list[Part] | RoofctlError:
+def _attempt(decimal: DecimalSeparator | None, source: Source) -> list[Part] | RoofctlError:
     try:
-        return read_one(source, mark)
+        return read_one(source, decimal)
     except RoofctlError as error:
         return error
 
 
-def read_one(source: Source, mark: DecimalSeparator | None) -> list[Part]:
+def read_one(source: Source, decimal: DecimalSeparator | None) -> list[Part]:
     """Parts of one source. Raises InputError (or CounterAccessError) when it cannot be read."""
     if source.problem:
         raise source.problem
-    parts = [part for path in source.files for part in readers.read_file(path, decimal=mark)]
+    parts = [part for path in source.files for part in readers.read_file(path, decimal=decimal)]
     manifest = source.manifest
     if manifest is None:
         return parts

@@ -13,7 +13,7 @@ from roofctl.advice import advise, verdict
 from roofctl.output.rows import rows as rows_of
 from roofctl.quantities import catalogue
 from roofctl.readers.read import read_file
-from roofctl.study.study import Request, study
+from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
 from support.tables import captures
 
@@ -36,10 +36,10 @@ PEAK_FLOPS = {
 
 @cache
 def kernels(path: Path) -> dict[str, dict[str, Any]]:
-    """Facts per kernel: its counted quantities, and what the analysis says of it."""
+    """Facts per kernel: its counted quantities, and what its results show."""
     file = path / "capture.csv" if path.is_dir() else path
     (capture,) = captures(read_file(file))
-    rows = {row["kernel"]: row for row in rows_of(study(Request(inputs=(path,))).analysis)}
+    rows = {row["kernel"]: row for row in rows_of(analyse_inputs(AnalysisRequest(inputs=(path,))).results)}
     facts = {}
     for record, texts in zip(capture.frame.to_dict("records"), capture.caveats, strict=True):
         row = rows[record["kernel"]]

@@ -14,7 +14,7 @@ from roofctl.gpus import find_measured, find_profile, flop_roofline, measured_ro
 from roofctl.output.rows import COLUMNS
 from roofctl.output.rows import rows as rows_of
 from roofctl.quantities import catalogue
-from roofctl.roofline.analyse import Analysis, ModelChoice, analyse
+from roofctl.roofline.analyse import ModelChoice, ModelResults, analyse
 from roofctl.roofline.evidence import Machine
 from roofctl.roofline.flop import OPERATIONS
 from roofctl.roofline.model import BOOST, Bandwidth, Clock, Peak, Roofline
@@ -51,7 +51,9 @@ def counters(**operations: int) -> dict[str, object]:
     return {**FULL, **NONE, **TENSOR, **{SASS.format(op): count for op, count in operations.items()}}
 
 
-def analysed(*launches: Mapping[str, object], precisions: tuple[str, ...] = (), chip: str | None = "gh100") -> Analysis:
+def analysed(
+    *launches: Mapping[str, object], precisions: tuple[str, ...] = (), chip: str | None = "gh100"
+) -> ModelResults:
     text = ncu_raw([L(f"k{i}(int)", each, id=str(i)) for i, each in enumerate(launches)])
     captures = table_of(parts(text), "kernel", chip)
     return analyse(
@@ -62,12 +64,12 @@ def analysed(*launches: Mapping[str, object], precisions: tuple[str, ...] = (), 
     )
 
 
-def texts(analysis: Analysis) -> str:
-    return "\n".join(note.text for note in analysis.notes)
+def texts(results: ModelResults) -> str:
+    return "\n".join(note.text for note in results.notes)
 
 
-def works(analysis: Analysis) -> list[str | None]:
-    return [row["precision"] for row in rows_of(analysis)]
+def works(results: ModelResults) -> list[str | None]:
+    return [row["precision"] for row in rows_of(results)]
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -100,9 +102,9 @@ def test_weights(operations: dict[str, int], work: str, flops: int) -> None:
 
 
 def test_half_precision_is_marked_as_an_upper_bound() -> None:
-    analysis = analysed(counters(hadd=1_000, hfma=1_000_000))
-    assert {point.caveat for point in analysis.points[0].points} == {"upper bound of the operations"}
-    assert "packed pairs" in str(rows_of(analysis)[0]["flops_caveat"])
+    results = analysed(counters(hadd=1_000, hfma=1_000_000))
+    assert {point.caveat for point in results.points[0].points} == {"upper bound of the operations"}
+    assert "packed pairs" in str(rows_of(results)[0]["flops_caveat"])
 
 
 def test_a_mixed_kernel_shows_each_type_by_its_own_peak_the_largest_first() -> None:
@@ -242,13 +244,13 @@ def test_at_boost_each_type_has_the_vendor_s_own_clock(clock: Clock | None) -> N
 
 
 def test_a_tensor_peak_at_boost_is_the_data_sheet_s_in_a_study(tmp_path: Path) -> None:
-    from roofctl.study.study import Request, study
+    from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
     (path,) = write(tmp_path, a=ncu_raw([L("k(int)", {**counters(ffma=1), **H200})]))
     for clock in ("boost", 1.98e9):
-        answer = study(Request(inputs=(path,), ceilings="theoretical", model="flop", clock=clock))  # type: ignore[arg-type]
+        analysis = analyse_inputs(AnalysisRequest(inputs=(path,), ceilings="theoretical", model="flop", clock=clock))  # type: ignore[arg-type]
         hz = {"boost": 1.83e9}.get(clock, 1.98e9)  # type: ignore[call-overload]
-        assert answer.rooflines[0].peak_of("bf16_tc").per_second == pytest.approx(132 * 4096 * hz)  # type: ignore[union-attr]
+        assert analysis.rooflines[0].peak_of("bf16_tc").per_second == pytest.approx(132 * 4096 * hz)  # type: ignore[union-attr]
 
 
 def test_a_sustained_peak_does_not_rise_with_the_clock() -> None:
