@@ -46,7 +46,7 @@ def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
     """
     known, limits = Evidence(facts), thresholds()
     found = tuple(finding for rule in _RULES if (finding := rule(known, limits)))
-    # A launch too small for the GPU is why it is near no roof: that need not be said twice.
+    # A launch too small for the GPU is why it is near no roof: one finding is enough.
     small = any(finding.kind in _SMALL for finding in found)
     return tuple(finding for finding in found if not (small and finding.kind == "latency_bound"))
 
@@ -62,5 +62,5 @@ def moves_constants(facts: Mapping[str, Any]) -> bool:
 
 
 def near_roof() -> float:
-    """The fraction of a roof from which on it is said to bind."""
+    """The least fraction of a roof at which it counts as binding."""
     return thresholds().near_roof

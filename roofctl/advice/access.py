@@ -102,7 +102,7 @@ def atomics(facts: Evidence, limits: Thresholds) -> Finding | None:
 
 def local_memory(facts: Evidence, limits: Thresholds) -> Finding | None:
     """Spilled registers and local arrays that make much of the traffic at L1."""
-    # L1 as a whole is unknown where bulk copies pass it by: the few sectors that were counted are no share of it.
+    # The total traffic of L1 is unknown where bulk copies bypass it: the sectors counted are no share of it.
     known = facts.numbers("l1_local_sectors", "l1_global_sectors", "l1_transactions")
     if known is None or not known[0] or known[0] < limits.local_share * sum(known[:2]):
         return None

@@ -138,7 +138,7 @@ def issue(facts: Evidence, limits: Thresholds) -> Finding | None:
 
 
 def latency(facts: Evidence, limits: Thresholds) -> Finding | None:
-    """Near no roof at all, said only where every level, issue and all arithmetic were counted."""
+    """Latency: near no roof, where every level, issue and all arithmetic were counted; else None."""
     highest = _highest(facts, limits)
     if highest is None or max(highest, _worst_issue(facts, limits)) >= limits.near_roof:
         return None

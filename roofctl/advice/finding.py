@@ -23,7 +23,7 @@ _AXES: Final = 3
 class Finding:
     """One piece of advice.
 
-    ``kind`` is a stable name, ``text`` one sentence that says the figures and what to do, ``figures``
+    ``kind`` is a stable name, ``text`` one sentence with the figures and what to do, ``figures``
     the same figures under their names.
     """
 

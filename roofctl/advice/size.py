@@ -24,7 +24,7 @@ def launch(facts: Evidence, limits: Thresholds) -> Finding | None:
 
 
 def too_small(facts: Evidence, limits: Thresholds) -> Finding | None:
-    """Fewer blocks than multiprocessors, or than the GPU has room for; not said near a roof."""
+    """Fewer blocks than multiprocessors, or than fit on the GPU at once; not reported near a roof."""
     if near_roof(facts, limits):
         return None
     blocks, sms, waves = facts.size("grid"), facts.number("sm_count"), facts.number("waves_per_sm")
@@ -56,7 +56,7 @@ def waves_text(waves: float) -> str:
 
 
 def tail(facts: Evidence, limits: Thresholds) -> Finding | None:
-    """Few waves, the last of them nearly empty; not said near a roof."""
+    """Few waves, the last of them nearly empty; not reported near a roof."""
     waves = facts.number("waves_per_sm")
     if waves is None or not 1 < waves < limits.tail_waves + 1 or near_roof(facts, limits):
         return None

@@ -79,7 +79,7 @@ def _mapping(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _value(name: str, entry: object) -> object:
-    """The value of an entry that says what it means and why."""
+    """The number of one entry; the entry must have a meaning and a reason too."""
     if not isinstance(entry, dict) or entry.keys() != _KEYS:
         raise _fault(name, "value, meaning and reason")
     if not all(isinstance(entry[key], str) and entry[key].strip() for key in ("meaning", "reason")):

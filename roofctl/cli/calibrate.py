@@ -61,7 +61,7 @@ def calibrate(
 
     Each figure is the median of at least 20 samples. What a kernel computes is checked against a
     known answer. Figures are kept with their spread and clocks in NAME.measured.yaml, which plot
-    and report then use. Clocks are never changed. A ceiling marked with ! has a note that says why it is doubtful.
+    and report then use. Clocks are never changed. A ceiling with ! is doubtful; its note gives the reason.
 
     \b
     Example:

@@ -36,7 +36,7 @@ def _clock(_context: click.Context, _option: click.Parameter, value: str | None)
 
 
 def input_options(command: F) -> F:
-    """INPUTs and the options that say how inputs become kernels and ceilings."""
+    """INPUTs and the options that control how inputs become kernels and ceilings."""
     options = (
         click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
         click.option("--profile", metavar="NAME", help="GPU profile; default: by the capture's own device name."),
@@ -110,7 +110,7 @@ def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlEr
 
 
 def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisRequest:
-    """The study request that ``input_options`` describe."""
+    """The request that ``input_options`` describe."""
     from roofctl.roofline.select import Selection
     from roofctl.study.analyse import AnalysisRequest
 
@@ -172,7 +172,7 @@ def reading() -> Iterator[Callable[[int, int], None]]:
 
 
 def analysis_of(request: AnalysisRequest) -> Analysis:
-    """The study of a request, with a progress bar where it takes a while."""
+    """The analysis of a request, with a progress bar where it takes a while."""
     from dataclasses import replace
 
     from roofctl.study.analyse import analyse_inputs

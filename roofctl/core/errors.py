@@ -50,7 +50,7 @@ class UnfitTool(ToolError):  # noqa: N818
 
 
 class ToolTimeout(ToolError):  # noqa: N818
-    """A tool, or an application under a profiler, ran past its time limit and was stopped. As ``timeout`` has it."""
+    """A tool, or an application under a profiler, ran past its time limit and was stopped. The code is that of ``timeout``."""
 
     exit_code = 124
 

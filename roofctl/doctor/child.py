@@ -146,8 +146,8 @@ def _text(error: Exception) -> str:
 def main(arguments: list[str]) -> None:
     # The folder of this file and the current one hold names that could hide a real package.
     sys.path[:] = [folder for folder in sys.path if folder not in ("", str(Path(__file__).parent))]
-    answers: dict[str, Callable[..., dict[str, Any]]] = {"cuda": cuda, "nvml": nvml, "import": importing}
-    sys.stdout.write(json.dumps(answers[arguments[0]](*arguments[1:])))
+    probes: dict[str, Callable[..., dict[str, Any]]] = {"cuda": cuda, "nvml": nvml, "import": importing}
+    sys.stdout.write(json.dumps(probes[arguments[0]](*arguments[1:])))
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def _peak(profile: GpuProfile, clock: Clock) -> Peak:
 
 
 def _per_sm(level: str, width: int | None, profile: GpuProfile, clock: Clock) -> Bandwidth | None:
-    """What every SM delivers by itself: L1 and shared memory."""
+    """Bandwidth of L1 or shared memory: bytes per clock of one SM, times SMs and clock."""
     if width is None:
         return None
     sms = profile.sm_count.value

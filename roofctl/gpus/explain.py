@@ -46,7 +46,7 @@ def dotted(key: KeyPath) -> str:
 
 
 def seen(value: object) -> str:
-    """A value as the message shows it, with its kind, since YAML's idea of it may surprise."""
+    """A value as the message shows it, with its type, which YAML may have read otherwise than it was meant."""
     if value is None:
         return "null"
     kind = next((text for cls, text in _KINDS if isinstance(value, cls)), type(value).__name__)

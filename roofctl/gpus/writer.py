@@ -1,4 +1,4 @@
-"""Write a GPU profile as YAML that people fill in: one fact a line, comments that explain, no traps."""
+"""Write a GPU profile as YAML that people fill in: one fact a line, comments that explain, numbers that PyYAML reads as numbers."""
 
 from __future__ import annotations
 

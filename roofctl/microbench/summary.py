@@ -29,7 +29,7 @@ def label(profile: GpuProfile, ceiling: str) -> str:
 
 
 def cells(outcome: Outcome, profile: GpuProfile) -> list[str]:
-    """One line under ``COLUMNS``; empty for a sweep. ``!`` marks a ceiling with a note that says why it is doubtful."""
+    """One line under ``COLUMNS``; empty for a sweep. ``!`` is printed at a ceiling that has a note on why it is doubtful."""
     if isinstance(outcome, Absent):
         return [outcome.name, "", "", "", "", "", "", outcome.reason]
     if not isinstance(outcome, Ceiling):

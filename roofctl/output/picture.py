@@ -74,7 +74,7 @@ def default_target(analysis: Analysis, request: PictureRequest) -> Path:
 
 
 def picture(analysis: Analysis, request: PictureRequest) -> Picture:
-    """The picture of a study whose GPU is known."""
+    """The picture of an analysis whose GPU is known."""
     if request.walls:
         return _walls(analysis, request)
     if request.mode == "time":

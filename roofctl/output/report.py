@@ -26,7 +26,7 @@ _NO_SPREAD: Final = {
 }
 
 ADVISED: Final = 5
-"""Kernels whose verdict and advice a table tells; JSON and CSV hold them for all."""
+"""Kernels whose verdict and advice follow a table; JSON and CSV hold those of all."""
 
 _NARROWEST: Final = 40
 _NAME_WIDTH: Final = 48
@@ -46,7 +46,7 @@ def headings(results: ModelResults) -> list[str]:
 
 
 def document(analysis: Analysis) -> dict[str, Any]:
-    """The whole report as JSON-ready data: schema, source, gpu, ceilings, notes, kernels.
+    """The report as JSON-ready data: schema, source, gpu, ceilings, notes, kernels.
 
     Units are in the names; a value that is not known is None and a note says why.
     """
@@ -79,7 +79,7 @@ def head(analysis: Analysis) -> dict[str, Any]:
 
 
 def _reasons(analysis: Analysis) -> list[str]:
-    """Why values are null that no note speaks of: those that need a GPU profile, and the spread of a summary."""
+    """Reasons for null values without a note: those that need a GPU profile, and the spread of a summary."""
     reasons = [f"fractions and bounds are not known: {analysis.unknown_gpu.message}"] if analysis.unknown_gpu else []
     kernels = [each.result.kernel for each in analysis.results.explained]
     for name, why in _NO_SPREAD.items():
@@ -180,7 +180,7 @@ def advice_lines(results: ModelResults, most: int = ADVISED) -> list[tuple[str, 
 
 
 def advice_text(results: ModelResults, width: int | None = None) -> str:
-    """``advice_lines`` for a terminal of ``width`` columns (None: whole lines); empty when there is none."""
+    """``advice_lines`` for a terminal of ``width`` columns (None: lines of any length); empty when there is none."""
     lines = advice_lines(results)
     margin = max((len(prefix) for prefix, *_ in lines), default=0)
     text = ""

@@ -1,4 +1,4 @@
-"""The times that bound each kernel, as data: what ``report --times`` says in every form."""
+"""The times that bound each kernel, as data: what ``report --times`` prints in every format."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def document(analysis: Analysis, timings: Sequence[Timing], notes: Sequence[str]
 
 
 def sums(found: Total) -> dict[str, Any]:
-    """The total as a row. ``lacking`` says of how many kernels a time is not in its sum."""
+    """The total as a row. ``lacking`` counts, per time, the kernels that its sum leaves out."""
     return {
         "kernels": found.kernels,
         "launches": found.launches,

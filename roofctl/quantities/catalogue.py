@@ -72,7 +72,7 @@ class Quantity:
     """What roofctl means by a name, and every known way to make it.
 
     ``unless``: quantities whose sum it is; a capture that has them all need not collect it.
-    ``missing``: what to say before the names of counters that were not captured; empty when they say enough.
+    ``missing``: text in front of the names of counters that were not captured; may be empty.
     """
 
     name: str

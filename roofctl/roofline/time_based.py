@@ -28,11 +28,11 @@ MEASURED: Final = "seconds"
 
 @dataclass(frozen=True)
 class Timing:
-    """One kernel, in seconds per launch; None is not known, 0 is known to be nothing.
+    """One kernel, in seconds per launch; None where not known; 0 is a known zero.
 
     ``compute_work`` is the type of work that takes ``compute_seconds``, ``level_seconds`` holds the levels that
-    are known, ``launch_seconds`` is the GPU's. ``missing`` has a reason and ``caveats`` a word of caution per
-    ``seconds``, ``compute`` or level. ``note`` stands with the name where several captures are shown together.
+    are known, ``launch_seconds`` is the GPU's. ``missing`` has a reason and ``caveats`` a caveat per
+    ``seconds``, ``compute`` or level. ``note`` is printed after the name where several captures are shown together.
     """
 
     kernel: str

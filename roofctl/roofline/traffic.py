@@ -1,4 +1,4 @@
-"""What a kernel moved at each level, and where that is not known, why."""
+"""Traffic of a kernel at each level, or the reason why it is not known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Traffic:
 
 
 def traffic_of(kernel: Kernel, chip: Chip | None) -> dict[str, Traffic]:
-    """Traffic per level. L1 that was passed by (bulk copies, textures) is not counted, never a small number."""
+    """Traffic per level. L1 traffic is None where bulk copies or textures bypassed L1."""
     found = {level: _level(kernel, level) for level in LEVELS}
     if _l1_was_passed_by(kernel, found, chip):
         found["l1"] = Traffic("l1", None, missing=PASSED_BY)
@@ -58,7 +58,7 @@ def _level(kernel: Kernel, level: str) -> Traffic:
 
 
 def _l1_was_passed_by(kernel: Kernel, found: dict[str, Traffic], chip: Chip | None) -> bool:
-    """Whether the counts of L1 and L2 say that some traffic passed L1 by."""
+    """Whether the counts of L1 and L2 show that some traffic bypassed L1."""
     l1, l2 = found["l1"].transactions, found["l2"].transactions
     if l1 is None or l2 is None:
         return False

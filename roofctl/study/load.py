@@ -23,22 +23,22 @@ from roofctl.readers import read as readers
 from roofctl.readers.numbers import DecimalSeparator
 
 Watch = Callable[[int, int], None]
-"""Told how many of how many sources have been read."""
+"""Called with the number of sources read so far and of all sources."""
 
 _NAMED: Final = 8
 """Among up to as many inputs those that a user names must be readable; others that are not are left out."""
-_TOLD: Final = 10
+_LISTED: Final = 10
 _FILE_SECONDS, _REPORT_SECONDS, _BYTES_PER_SECOND = 0.002, 0.1, 4e6
-"""What reading costs, roughly."""
+"""Rough cost of reading: per file, per report, and by size."""
 _WORTH_SECONDS: Final = 2.0
-"""What other processes must save at least: starting them takes a second."""
+"""Seconds that other processes must save at least: starting them takes one."""
 
 
 @dataclass(frozen=True)
 class Source:
     """One input: the files that hold its counts, and the manifest where it is a capture folder.
 
-    ``rank`` is that of the manifest, else what the name tells. ``problem`` is why it cannot be read, where that is
+    ``rank`` is that of the manifest, else the one in the name. ``problem`` is why it cannot be read, where that is
     known already. ``found``: in a folder or by a pattern, not named by the user.
     """
 
@@ -59,17 +59,17 @@ class Reading:
     unread: tuple[RoofctlError, ...]
 
     def notes(self) -> list[Note]:
-        """What is left out."""
+        """A warning for each source that is left out."""
         return left_out(self.unread)
 
 
 def left_out(unread: Sequence[RoofctlError]) -> list[Note]:
     """A warning for each source that is left out; of very many, the rest of them only with -v."""
     notes = [Note(f"left out: {error.message}", warning=True) for error in unread]
-    if len(notes) <= _TOLD:
+    if len(notes) <= _LISTED:
         return notes
-    more = Note(f"left out: {len(notes) - _TOLD:,} more inputs (-v names them)", warning=True)
-    return [*notes[:_TOLD], more, *(replace(note, detail=True) for note in notes[_TOLD:])]
+    more = Note(f"left out: {len(notes) - _LISTED:,} more inputs (-v names them)", warning=True)
+    return [*notes[:_LISTED], more, *(replace(note, detail=True) for note in notes[_LISTED:])]
 
 
 def locate(inputs: Sequence[Path], cwd: Path | None = None) -> list[Source]:
@@ -129,10 +129,10 @@ def _tried(path: Path, here: Path) -> Source:
 
 def _ranked(sources: Sequence[Source]) -> list[Source]:
     places = [source.files[0].parent if source.manifest and source.files else Path(source.label) for source in sources]
-    told = search.ranks(places)
+    ranks = search.ranks(places)
     return [
         replace(source, rank=source.manifest.rank if source.manifest and source.manifest.rank is not None else rank)
-        for source, rank in zip(sources, told, strict=True)
+        for source, rank in zip(sources, ranks, strict=True)
     ]
 
 
@@ -164,7 +164,7 @@ def read(sources: Sequence[Source], decimal: DecimalSeparator | None) -> list[Pa
 
 
 def read_many(sources: Sequence[Source], decimal: DecimalSeparator | None, watch: Watch | None = None) -> Reading:
-    """As ``read``, for few or many: found sources, and some of many, are left out and told where they cannot be read.
+    """As ``read``, for few or many: found sources, and some of many, are left out where they cannot be read.
 
     Raises the error of the first that must be readable and is not, or that of the first when it is so with all.
     """
@@ -200,7 +200,7 @@ def check_enough(source: Source, unread: Sequence[RoofctlError], of: int) -> Non
 
 
 def unwatched(done: int, of: int) -> None:
-    """The watch of a caller who has none."""
+    """The default of ``watch``: does nothing."""
 
 
 def worthwhile(sources: Sequence[Source], more: float = 0.0) -> bool:
@@ -242,7 +242,7 @@ def _gpu(parts: Sequence[Part], manifest: Manifest) -> Gpu | None:
 
 
 def _completed(part: Part, label: str, manifest: Manifest, gpu: Gpu | None) -> Part:
-    """A part under its capture's name, with the capture's GPU where the file is silent."""
+    """A part under its capture's name, with the capture's GPU where the file names none."""
     frame = part.frame
     if manifest.filter_when_read:
         frame = frame[[matches(kernel, manifest.kernel, manifest.exclude) for kernel in frame["kernel"]]]
@@ -260,11 +260,11 @@ def _completed(part: Part, label: str, manifest: Manifest, gpu: Gpu | None) -> P
 
 
 def _notes(label: str, manifest: Manifest) -> list[Note]:
-    """What the manifest says that a reader of the numbers must know."""
+    """Notes on a capture: whether it is incomplete, what was not counted, clock and cache control."""
     notes = [Note(f"capture {label}: {manifest.incomplete}", warning=True)] if manifest.incomplete else []
     notes += [Note(f"capture {label}: {name} was not counted: {why}") for name, why in manifest.left_out.items()]
     controls = (("clock control", manifest.clock_control), ("cache control", manifest.cache_control))
-    said = ", ".join(f"{name} {value}" for name, value in controls if value)
-    if said:
-        notes.append(Note(f"capture {label}: {manifest.profiler} {manifest.profiler_version}, {said}", detail=True))
+    settings = ", ".join(f"{name} {value}" for name, value in controls if value)
+    if settings:
+        notes.append(Note(f"capture {label}: {manifest.profiler} {manifest.profiler_version}, {settings}", detail=True))
     return notes

@@ -77,7 +77,7 @@ def compare(
     """Compare the known kernels in the parts of one capture with the table.
 
     ``paths`` are instruction counts from the disassembly of the program. ``flushed``: whether caches were emptied
-    before each kernel; None means as the profiler does by default (ncu does, nvprof does not). ``gpu`` stands in
+    before each kernel; None means as the profiler does by default (ncu does, nvprof does not). ``gpu`` is used
     where the parts do not name theirs. Raises InputError when the parts hold no known kernel or no counter to compare.
     """
     device = describe_device(parts)

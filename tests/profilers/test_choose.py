@@ -62,7 +62,7 @@ def test_a_wrapper_that_does_not_run_is_named(bare):
 
 def test_a_wrapper_that_hangs_is_a_failed_tool_and_no_timeout(bare, monkeypatch):
     write(bare / "ncu", "#!/bin/sh\nsleep 60\n")
-    monkeypatch.setattr(tools, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(tools, "VERSION_SECONDS", 0.2)
     with pytest.raises(ToolFailed, match=r"does not run ncu: .* did not answer within 0\.2 s") as caught:
         ncu.find()
     assert caught.value.exit_code == 3
