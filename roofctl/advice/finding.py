@@ -33,7 +33,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class KernelFacts:
     """What is known of a kernel, per launch; None, nan and absence all mean unknown."""
 
     given: Mapping[str, Any]
@@ -58,14 +58,14 @@ class Evidence:
         numbers = {str(key): _number(value) for key, value in entries.items()} if isinstance(entries, Mapping) else {}
         return {key: value for key, value in numbers.items() if value is not None}
 
-    def word(self, name: str) -> str:
+    def text(self, name: str) -> str:
         """A text by name; empty when unknown."""
         value = self.given.get(name)
         return value if isinstance(value, str) else ""
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this kernel's GPU; ``memory`` for no level."""
-        return level_label(level, self.word("memory_label") or LEVEL_LABELS["hbm"]) or "memory"
+        return level_label(level, self.text("memory_label") or LEVEL_LABELS["hbm"]) or "memory"
 
     def caveat(self, quantity: str) -> str:
         """The caveat of a quantity; empty when it is exact."""

@@ -60,7 +60,7 @@ def calibrate(
     """Measure this GPU's ceilings: bandwidths, issue rate, launch time, FLOP rates, matrix rates.
 
     Each figure is the median of at least 20 samples. What a kernel computes is checked against a
-    known answer. Figures are kept with their spread and clocks in NAME.measured.yaml, which plot
+    known result. Figures are kept with their spread and clocks in NAME.measured.yaml, which plot
     and report then use. Clocks are never changed. A ceiling with ! is doubtful; its note gives the reason.
 
     \b

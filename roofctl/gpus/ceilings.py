@@ -50,7 +50,7 @@ def measured_roofline(profile: GpuProfile, measured: Measured) -> Roofline:
             bandwidths.append(Bandwidth(level, ceiling.value, "measured", clock, ceiling.method))
     issue = measured.ceilings.get("issue")
     if issue is None:
-        absent["issue"] = "the issue rate was not measured on this GPU; the theoretical peak stands in"
+        absent["issue"] = "the issue rate was not measured on this GPU; the theoretical peak is used"
         peak = _peak(profile, boost_clock(profile))
     else:
         peak = Peak(issue.value, "measured", _sm_clock(issue), issue.method)

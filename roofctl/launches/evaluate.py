@@ -217,7 +217,7 @@ def _why_not_composed(quantity: Quantity, given: _Given) -> str:
 
 
 def _listed(counters: Sequence[str]) -> str:
-    """Counters in words; a family of ncu that differs in its last part only is named once."""
+    """Counters as text; a family of ncu that differs in its last part only is named once."""
     stem = os.path.commonprefix(list(counters))
     if len(counters) > 1 and "_" in stem and all(counter.endswith(".sum") for counter in counters):
         cut = stem.rindex("_") + 1

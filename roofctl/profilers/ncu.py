@@ -157,7 +157,7 @@ def name_filter(kernel: str, exclude: str) -> str:
 
 
 def _nvtx_forms(name: str) -> list[str]:
-    """A plain name stands for a start/end range and for a push/pop range; a slash marks the second form."""
+    """A plain name stands for a start/end range and for a push/pop range; a slash selects the second form."""
     return [name] if re.search(r"[/\[\]]", name) else [name, f"{name}/"]
 
 

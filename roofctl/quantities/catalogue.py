@@ -253,8 +253,8 @@ def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...]) -> 
     if not recipes and not compositions:
         raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
     sets, unless = tuple(entry["sets"]), tuple(entry.get("unless", ()))
-    said = entry.get("missing", "")
-    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, said)
+    missing = entry.get("missing", "")
+    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, missing)
 
 
 def _check_compositions(quantities: Mapping[str, Quantity]) -> None:

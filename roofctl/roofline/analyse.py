@@ -34,7 +34,7 @@ class ModelChoice:
 
 @dataclass(frozen=True)
 class Explained:
-    """A result in words: verdict and advice, most important first; None and empty where advice was not asked for."""
+    """A result with verdict and advice, most important first; None and empty where no advice was asked for."""
 
     result: InstructionResult | FlopResult
     verdict: str | None = None

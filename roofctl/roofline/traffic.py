@@ -27,7 +27,7 @@ class Traffic:
 
     @property
     def exactness(self) -> str:
-        """The caveat in the few words that fit a legend."""
+        """The caveat, short enough for a legend; empty when the count is exact."""
         for word in ("lower bound", "upper bound"):
             if word in self.caveat:
                 return f"{word} of the traffic"

@@ -121,14 +121,14 @@ def test_noise_other_units_and_short_launches_move_no_ceiling(tmp_path: Path, co
         )  # type: ignore[union-attr]
 
 
-def test_captures_of_different_clocks_are_judged_each_at_its_own(tmp_path: Path) -> None:
+def test_captures_of_different_clocks_are_compared_each_at_its_own(tmp_path: Path) -> None:
     slow, fast = {**FULL, **H200}, {**FULL, **H200, CLOCK: 1_900_000_000}
     paths = write(tmp_path, slow=ncu_raw([L("k(int)", slow)]), fast=ncu_raw([L("k(int)", fast)]))
     both = analyse_inputs(AnalysisRequest(inputs=tuple(paths), ceilings="theoretical"))
     assert both.clock is not None
     assert both.clock.hz == 1.7e9
     assert both.clock.origin == "median of captures at 1.500 GHz to 1.900 GHz"
-    assert any("each is judged at its own" in note.text for note in both.notes)
+    assert any("each is compared at its own" in note.text for note in both.notes)
     alone = [
         rows_of(analyse_inputs(AnalysisRequest(inputs=(path,), ceilings="theoretical")).results)[0] for path in paths
     ]

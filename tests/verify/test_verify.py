@@ -201,7 +201,7 @@ def test_the_l2_of_the_gpu_profile_is_taken() -> None:
     assert "at most 128 MiB" in row(unknown, "known_copy", "hbm_transactions").why
 
 
-# What is missing, and what cannot be judged
+# What is missing, and what cannot be assessed
 
 
 def test_a_counter_that_is_not_exact_proves_nothing() -> None:
@@ -210,7 +210,7 @@ def test_a_counter_that_is_not_exact_proves_nothing() -> None:
     assert off(compare(parts(text))) == set()
     bent = capture_text({"known_copy": {L2: 1.5}}).replace(L2, "lts__t_sectors.sum")
     found = row(compare(parts(bent)), "known_copy", "l2_transactions")
-    assert found.status == "not judged"
+    assert found.status == "not assessed"
     assert "upper bound" in found.why
 
 
@@ -228,7 +228,7 @@ def test_kernels_that_did_not_run() -> None:
     assert turing.absent == ()
 
 
-def test_another_application_is_not_judged() -> None:
+def test_another_application_is_not_assessed() -> None:
     with pytest.raises(InputError, match="no kernel of kernels/known"):
         compare(parts(capture_text().replace("known_", "other_")))
 
