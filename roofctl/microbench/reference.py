@@ -34,7 +34,7 @@ def pattern_sum(count: int, width: int, mul: int, add: int) -> int:
         return (mul * (count * (count - 1) // 2) + add * count) % _U32
     values = 1 << 8 * width
     if mul % 2 == 0 or count % values:
-        raise ValueError(f"{count} elements of {width} bytes are not an integer number of cycles of {values}")
+        raise ValueError(f"{count} elements of {width} bytes are no whole number of cycles of {values}")
     return count // values * (values * (values - 1) // 2) % _U32
 
 

@@ -97,7 +97,7 @@ EXPECTED = {
         "atomics": {"latency_bound", "atomics"},
     },
 }
-"""All that is said of each kernel, and nothing else: no scattered triad, no conflict with padded rows."""
+"""All findings on each kernel, and no others: no scattered triad, no conflict with padded rows."""
 
 
 @pytest.mark.parametrize(("path", "kernel"), [(path, name) for path, found in EXPECTED.items() for name in found])
@@ -105,7 +105,7 @@ def test_known_kernels_get_the_advice_that_they_deserve(path: Path, kernel: str)
     assert {finding.kind for finding in advise(kernels(path)[kernel])} == EXPECTED[path][kernel]
 
 
-def test_every_known_kernel_is_judged() -> None:
+def test_every_known_kernel_has_a_verdict() -> None:
     for path, found in EXPECTED.items():
         assert kernels(path).keys() == found.keys()
 

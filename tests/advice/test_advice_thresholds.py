@@ -1,4 +1,4 @@
-"""The table of thresholds: whole, explained, and refused when it is not."""
+"""The table of thresholds: complete and explained, else refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders and patterns: what they hold, in which order, and which rank a name tells."""
+"""Folders and patterns: what they hold, in which order, and which rank a name gives."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ def test_pipes_in_a_folder_are_passed_over(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     touch(tmp_path, "a/x.csv", "b/y.csv")
     forbid(monkeypatch, tmp_path / "b")
-    told: list[OSError] = []
-    assert inside(tmp_path, told.append) == [tmp_path / "a" / "x.csv"]
-    assert [error.filename for error in told] == [str(tmp_path / "b")]
+    errors: list[OSError] = []
+    assert inside(tmp_path, errors.append) == [tmp_path / "a" / "x.csv"]
+    assert [error.filename for error in errors] == [str(tmp_path / "b")]
     with pytest.raises(InputError, match=f"{tmp_path / 'b'} cannot be read: Permission denied"):
         inside(tmp_path / "b")

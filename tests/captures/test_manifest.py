@@ -1,4 +1,4 @@
-"""The capture folder: written whole or not at all, never overwritten, found again, and checked when read."""
+"""The capture folder: written atomically, never overwritten, found again, and checked when read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Children: quiet runs, streamed runs, and stopping whole families, with real processes."""
+"""Children: quiet runs, streamed runs, and stopping processes with all descendants, with real processes."""
 
 from __future__ import annotations
 

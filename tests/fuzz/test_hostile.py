@@ -233,14 +233,14 @@ def test_no_control_character_of_a_name_reaches_a_terminal(
 
 
 def test_json_keeps_the_whole_name_in_its_own_escapes(hostile: Path) -> None:
-    answer = CliRunner().invoke(cli, ["report", str(hostile), "--format", "json"])
-    assert not {*answer.stdout} & {*"\x1b\x07\x9b\u202e\x7f"}
-    assert HOSTILE in [row["kernel"] for row in json.loads(answer.stdout)["kernels"]]
+    result = CliRunner().invoke(cli, ["report", str(hostile), "--format", "json"])
+    assert not {*result.stdout} & {*"\x1b\x07\x9b\u202e\x7f"}
+    assert HOSTILE in [row["kernel"] for row in json.loads(result.stdout)["kernels"]]
 
 
 def test_csv_keeps_the_whole_name(hostile: Path) -> None:
-    answer = CliRunner().invoke(cli, ["report", str(hostile), "--format", "csv"])
-    assert HOSTILE in answer.stdout
+    result = CliRunner().invoke(cli, ["report", str(hostile), "--format", "csv"])
+    assert HOSTILE in result.stdout
 
 
 def test_the_message_about_a_path_does_not_steer_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -299,17 +299,17 @@ def test_a_byte_order_mark_before_the_header(head: str, table: str, tmp_path: Pa
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (gzip.compress(MANY.encode()), "is compressed twice"),
         (pa.compress(MANY.encode(), codec="zstd", asbytes=True), "is compressed twice"),
         (b"SQLite format 3\0" + bytes(900), "holds an SQLite database, compressed"),
     ],
 )
-def test_what_is_packed_and_no_text_is_named(suffix: str, content: bytes, said: str, tmp_path: Path) -> None:
+def test_what_is_packed_and_no_text_is_named(suffix: str, content: bytes, message: str, tmp_path: Path) -> None:
     path = packed(tmp_path, f"a b.{suffix}", content)
     error = refusal(path)
-    assert said in error.message
+    assert message in error.message
     command = error.hint.partition(": ")[2]
     if shutil.which(command.split()[0]):
         subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602 - what the hint says

@@ -1,4 +1,4 @@
-"""GPU profiles: what is shipped, what is refused and how it is said, what is found, what follows."""
+"""GPU profiles: what is shipped, what is refused with which message, which one a name gives, which ceilings follow."""
 
 from __future__ import annotations
 
@@ -210,11 +210,11 @@ def test_nvml_names_are_unique_over_all_shipped_profiles() -> None:
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_computed_rates_agree_with_the_data_sheet(path: Path) -> None:
     profile = load_profile(path)
-    sheet = profile.memory.datasheet_bytes_per_second.value
-    assert sheet is not None
-    assert profile.pin_bytes_per_second == pytest.approx(sheet, rel=0.025)
+    printed = profile.memory.datasheet_bytes_per_second.value
+    assert printed is not None
+    assert profile.pin_bytes_per_second == pytest.approx(printed, rel=0.025)
     for precision, fact in profile.datasheet_flops_per_second.items():
-        if (profile.name, precision) != ("l40s", "int4_tc"):  # its sheet prints the INT8 rate, see its notes
+        if (profile.name, precision) != ("l40s", "int4_tc"):  # its data sheet prints the INT8 rate, see its notes
             assert profile.flops_per_second(precision) == pytest.approx(fact.value, rel=0.025), precision
 
 

@@ -106,9 +106,9 @@ def test_a_clock_beside_the_time_neither_parts_files_nor_costs_a_launch() -> Non
     traffic = {TIME: 101_000, L2: 30_000, **clock}
     texts = [ncu_raw([L("k(int)", counters)]) for counters in (instructions, traffic)]
     assert row(one(*texts))["l2_clock_hz"] == 1.709e9
-    gap = one(ncu_raw(launches(100_000, 110_000, **{L2_CLOCK: ("1,709,000,000.00", "n/a")})))
-    assert row(gap)["launches"] == 2
-    assert notes(gap) == []
+    incomplete = one(ncu_raw(launches(100_000, 110_000, **{L2_CLOCK: ("1,709,000,000.00", "n/a")})))
+    assert row(incomplete)["launches"] == 2
+    assert notes(incomplete) == []
 
 
 def test_clocks_are_those_of_the_run_whose_time_is_used() -> None:

@@ -316,11 +316,11 @@ class Note:
     def __getattr__(self, name: str) -> Any:
         def call(*_arguments: Any, **_options: Any) -> Any:
             self._log.append(f"{self._name}.{name}")
-            answers: dict[str, Any] = {
+            values: dict[str, Any] = {
                 "time_till": 1.5, "get_function": Note(self._log, "function"), "pci_bus_id": "none",
                 "compute_capability": (9, 0), "retain_primary_context": Note(self._log, "context"),
             }  # fmt: skip
-            return answers.get(name, 1)
+            return values.get(name, 1)
 
         return call
 

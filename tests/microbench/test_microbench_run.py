@@ -1,4 +1,4 @@
-"""Whole calibrations on a GPU in plain Python: what is measured, chosen, refused and marked."""
+"""Complete calibrations on a GPU in plain Python: what is measured, chosen, refused and doubted."""
 
 from __future__ import annotations
 

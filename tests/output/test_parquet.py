@@ -1,4 +1,4 @@
-"""The Parquet dataset: every launch with what is known of it, whole or not at all."""
+"""The Parquet dataset: every launch with what is known of it; written atomically."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_an_export_that_holds_a_user_s_files_is_not_replaced(here: Path, name: s
 def test_an_export_that_holds_an_input_is_not_replaced(here: Path) -> None:
     write(here / "x.csv", ncu_raw([L("a(int)")]))
     table(Path("x.csv"))
-    # As if it were a part of one: the name alone does not tell an input.
+    # As if it were a part of one: the name alone does not identify an input.
     inside = write(here / "out" / "capture=x" / "part-1.parquet", ncu_raw([L("a(int)")]))
     with pytest.raises(InputError, match=r"part-1\.parquet lies in the folder that is to be replaced"):
         table(inside, force=True)
@@ -286,10 +286,10 @@ def test_one_that_cannot_be_read_of_many_is_left_out(here: Path, capsys: pytest.
         text = "garbage" if number == 5 else ncu_raw([L("a(int)")])
         write(here / "ranks" / f"rank{number}.csv", text)
     assert main(["export", "ranks", "--parquet", "out"]) == 9
-    said = capsys.readouterr().err
-    assert "warning: left out: ranks/rank5.csv holds no table" in said
-    assert "Wrote out: 11 captures, 11 rows" in said
-    assert "error: 1 of 12 inputs could not be read; what is written is without them" in said
+    printed = capsys.readouterr().err
+    assert "warning: left out: ranks/rank5.csv holds no table" in printed
+    assert "Wrote out: 11 captures, 11 rows" in printed
+    assert "error: 1 of 12 inputs could not be read; what is written is without them" in printed
     rows = ds.dataset("out", partitioning="hive").to_table(columns=["rank"]).to_pylist()
     assert sorted(row["rank"] for row in rows) == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
 

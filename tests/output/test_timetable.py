@@ -150,11 +150,11 @@ def test_json_csv_and_markdown_agree(capture: Path, capsys: pytest.CaptureFixtur
     for form in ("json", "csv", "md", "table"):
         assert main(["report", str(capture), "--times", "--format", form, "-q"]) == 0
         found[form] = capsys.readouterr().out
-    whole = json.loads(found["json"])
-    assert list(whole) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels", "total"]
-    assert any("calibrate --level launch" in note for note in whole["notes"])
+    complete = json.loads(found["json"])
+    assert list(complete) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels", "total"]
+    assert any("calibrate --level launch" in note for note in complete["notes"])
     cells = list(csv.DictReader(io.StringIO(found["csv"])))
-    assert [float(row["compute_seconds"]) for row in cells] == [row["compute_seconds"] for row in whole["kernels"]]
+    assert [float(row["compute_seconds"]) for row in cells] == [row["compute_seconds"] for row in complete["kernels"]]
     assert cells[1]["hbm_seconds"] == ""
     assert "hbm: " in cells[1]["missing"]
     assert len(found["md"].splitlines()) == 2 + 2 + 1

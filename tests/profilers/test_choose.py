@@ -141,9 +141,9 @@ def test_the_profiler_is_chosen_and_the_reason_said(bare, monkeypatch, case):
     ],
 )
 def test_what_cannot_count_is_refused(bare, case):
-    installed, gpu, wanted, error, said = case
+    installed, gpu, wanted, error, message = case
     install(bare, *installed.split())
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         choose(wanted, gpu)
 
 

@@ -463,6 +463,6 @@ def test_a_launch_without_a_time_in_one_file_is_said_so() -> None:
 def test_many_kernels_above_a_roof_are_one_sentence() -> None:
     fast = {**FULL, TIME: 1_000, L2: 0, LSU: 0, SHARED_LD: 0, SHARED_ST: 0}
     found = analysed([L(f"k{i}(int)", {**fast, TIME: 1_000 + i}, id=str(i)) for i in range(5)])
-    said = [text for text in texts(found) if "above" in text]
-    assert len(said) == 1
-    assert said[0].startswith("5 kernels are above their HBM roof (k0 2000%, k1 1998%, k2 1996% and 2 more): ")
+    above = [text for text in texts(found) if "above" in text]
+    assert len(above) == 1
+    assert above[0].startswith("5 kernels are above their HBM roof (k0 2000%, k1 1998%, k2 1996% and 2 more): ")

@@ -47,9 +47,9 @@ def test_the_clock_of_the_ceilings(tmp_path: Path, clock: str | float | None, hz
 
 
 def test_boost_ceilings_over_a_base_clock_capture_say_what_they_cost(tmp_path: Path) -> None:
-    (said,) = warnings(asked(tmp_path, "boost"))
-    assert "ceilings are at 1.980 GHz (boost), the kernels ran at 1.500 GHz" in said
-    assert "look 24% lower for that alone; --clock captured takes it out" in said
+    (warning,) = warnings(asked(tmp_path, "boost"))
+    assert "ceilings are at 1.980 GHz (boost), the kernels ran at 1.500 GHz" in warning
+    assert "look 24% lower for that alone; --clock captured takes it out" in warning
     assert warnings(asked(tmp_path, "captured")) == []
     assert warnings(asked(tmp_path, "base")) == []
 

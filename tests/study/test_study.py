@@ -1,4 +1,4 @@
-"""From files to judged rows, by way of the GPU profile; with our own captures of kernels of known work."""
+"""From files to rows compared with ceilings, by way of the GPU profile; with our own captures of kernels of known work."""
 
 from __future__ import annotations
 
@@ -349,9 +349,9 @@ def test_no_known_kernel_is_above_its_roofs(h200: Analysis) -> None:
 
 
 def test_the_time_of_the_unpatched_run_is_taken(h200: Analysis) -> None:
-    said = [text for text in texts(h200) if text.startswith("times are those of")]
-    assert len(said) == 1
-    assert "known_counts-l2-sources.csv, without patched instructions" in said[0]
+    notes = [text for text in texts(h200) if text.startswith("times are those of")]
+    assert len(notes) == 1
+    assert "known_counts-l2-sources.csv, without patched instructions" in notes[0]
 
 
 def test_details_and_raw_give_the_same_rows(data: Path) -> None:
