@@ -19,7 +19,7 @@ def uncoalesced(facts: KernelFacts, limits: Thresholds, way: str) -> Finding | N
     even unit stride of the widest access cannot explain. Atomics are in neither class.
     """
     known = facts.numbers(f"l1_global_{way}_sectors", f"l1_global_{way}_requests", "l1_global_sectors")
-    if known is None or not known[1] or known[0] < limits.worth_saying * known[2]:
+    if known is None or not known[1] or known[0] < limits.finding_share * known[2]:
         return None
     sectors, per_request = known[0], known[0] / known[1]
     if per_request > limits.most_per_instruction:
@@ -62,7 +62,7 @@ def bank_conflicts(facts: KernelFacts, limits: Thresholds, way: str) -> Finding 
     share = WAVEFRONT_BYTES // SECTOR_BYTES * wavefronts / transactions if transactions else 0
     if not limits.widest_conflict_free_wavefronts < certain <= limits.most_per_instruction:
         return None
-    if share < limits.worth_saying:
+    if share < limits.finding_share:
         return None
     per_instruction = wavefronts / instructions
     counter = ", by a counter up to 8% too high" if hardware else ""

@@ -29,7 +29,7 @@ class Thresholds:
     tail_waves: float
     tail_part: float
     tail_lost: float
-    worth_saying: float
+    finding_share: float
     unit_stride_sectors: float
     widest_unit_stride_sectors: float
     used_bytes_per_sector: float

@@ -63,7 +63,7 @@ def test_a_good_run_is_kept_and_reported(here, capfd):
     assert [path.name for path in data_files(folder)] == ["capture.csv"]
 
 
-def test_the_manifest_tells_it_all(here, monkeypatch):
+def test_the_manifest_is_complete(here, monkeypatch):
     monkeypatch.setenv("SLURM_PROCID", "3")
     assert (
         main(

@@ -68,13 +68,13 @@ def test_base_clocks_lower_the_ceilings_with_them() -> None:
     assert fractions[0] == pytest.approx(fractions[1], abs=0.03)
 
 
-def test_a_capture_cut_short_is_kept_and_said() -> None:
+def test_a_capture_cut_short_is_kept_with_a_warning() -> None:
     analysis = read("timeout")
     assert row(analysis)["launches"] == 27
     assert any(note.warning and "stopped after 8 s" in note.text for note in analysis.notes)
 
 
-def test_an_application_that_failed_is_said() -> None:
+def test_an_application_that_failed_is_noted() -> None:
     analysis = read("app-exit-7")
     assert row(analysis)["launches"] == 3
     assert any(note.warning and "failed with code 7" in note.text for note in analysis.notes)

@@ -123,7 +123,7 @@ def test_a_program_that_hangs_is_given_up(path: Path) -> None:
     assert output.text
 
 
-def test_nvml_stands_in_where_nvidia_smi_is_absent(host: Host) -> None:
+def test_nvml_is_used_where_nvidia_smi_is_absent(host: Host) -> None:
     row = {"index": "0", "name": "NVIDIA H200", "uuid": "GPU-1", "compute_cap": "9.0", "pids": [7], "clocks.sm": None}
     output = json.dumps({"driver": "580.1", "gpus": [row]})
 
@@ -142,13 +142,13 @@ def test_nvml_that_fails_is_quoted_but_an_absent_binding_is_not(host: Host) -> N
     assert probe.devices(host).problem == ""
 
 
-def test_a_child_that_crashes_is_a_problem_not_an_answer(host: Host) -> None:
+def test_a_child_that_crashes_is_a_problem_not_a_result(host: Host) -> None:
     crashed = replace(host, ask=lambda argv: probe.ToolOutput(139))
 
     assert "139" in probe.cuda_driver(crashed).problem
 
 
-def test_the_kernel_module_tells_its_version_without_any_tool(host: Host) -> None:
+def test_the_kernel_module_gives_its_version_without_any_tool(host: Host) -> None:
     (host.root / "proc/driver/nvidia").mkdir(parents=True)
     (host.root / "proc/driver/nvidia/version").write_text(
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  x\n"
@@ -361,7 +361,7 @@ class FakeNvml(SimpleNamespace):
         return known.get(name, refuse)
 
 
-def test_nvml_answers_not_found_on_some_boards() -> None:
+def test_nvml_returns_not_found_on_some_boards() -> None:
     output = json.loads(json.dumps(child.nvml(FakeNvml())))
 
     gpu = gpu_of(output["gpus"][0])
@@ -400,7 +400,7 @@ class FakeCuda:
         out._obj.value = {16: 132, 75: 9, 76: 0}[number]
 
 
-def test_the_cuda_driver_tells_its_devices() -> None:
+def test_the_cuda_driver_lists_its_devices() -> None:
     assert child.cuda(FakeCuda()) == {
         "version": "13.0",
         "devices": [

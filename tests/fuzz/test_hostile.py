@@ -189,7 +189,7 @@ def test_a_header_that_names_a_counter_twice(tmp_path: Path) -> None:
     assert read_file(path)[0].frame[LSU].tolist() == [7]
 
 
-def test_columns_that_drift_are_told_by_their_lines(tmp_path: Path) -> None:
+def test_columns_that_drift_are_reported_by_their_lines(tmp_path: Path) -> None:
     lines = MANY.splitlines()
     lines[100:110] = [line.rpartition(",")[0] for line in lines[100:110]]
     path = tmp_path / "a.csv"
@@ -232,13 +232,13 @@ def test_no_control_character_of_a_name_reaches_a_terminal(
     assert "\\x1b[2J" in shown
 
 
-def test_json_keeps_the_whole_name_in_its_own_escapes(hostile: Path) -> None:
+def test_json_keeps_the_full_name_in_its_own_escapes(hostile: Path) -> None:
     result = CliRunner().invoke(cli, ["report", str(hostile), "--format", "json"])
     assert not {*result.stdout} & {*"\x1b\x07\x9b\u202e\x7f"}
     assert HOSTILE in [row["kernel"] for row in json.loads(result.stdout)["kernels"]]
 
 
-def test_csv_keeps_the_whole_name(hostile: Path) -> None:
+def test_csv_keeps_the_full_name(hostile: Path) -> None:
     result = CliRunner().invoke(cli, ["report", str(hostile), "--format", "csv"])
     assert HOSTILE in result.stdout
 
@@ -336,7 +336,9 @@ def line_of(number: int) -> str:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
-def test_a_disk_that_fails_is_told_with_the_path(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_is_reported_with_the_path(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(MANY.encode()) if name.endswith("gz") else MANY.encode())
 
@@ -352,11 +354,11 @@ def test_a_disk_that_fails_is_told_with_the_path(name: str, tmp_path: Path, monk
     assert "cannot be read: [Errno 5] Input/output error" in refusal(path).message
 
 
-def test_a_name_that_is_too_long_is_told_with_the_path(tmp_path: Path) -> None:
+def test_a_name_that_is_too_long_is_reported_with_the_path(tmp_path: Path) -> None:
     assert "cannot be read: File name too long" in refusal(tmp_path / ("x" * 300 + ".csv")).message
 
 
-def test_a_folder_without_rights_is_told_with_the_path(tmp_path: Path) -> None:
+def test_a_folder_without_rights_is_reported_with_the_path(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir()
     (folder / "a.csv").write_text(MANY)

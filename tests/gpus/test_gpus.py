@@ -190,7 +190,7 @@ def test_shipped_numbers_are_numbers_to_yaml(path: Path) -> None:
     assert not [text for text in texts(data) if re.fullmatch(r"[\d.]+(e[+-]?\d+)?", text)]
 
 
-def test_shipped_files_say_nothing_twice() -> None:
+def test_shipped_files_have_no_key_twice() -> None:
     assert list(alias_clashes(SHIPPED)) == []
 
 
@@ -553,7 +553,7 @@ def test_device_that_nothing_fits() -> None:
     assert "3.5" in reason
 
 
-def test_device_with_fewer_sms_than_its_profile_is_said() -> None:
+def test_device_with_fewer_sms_than_its_profile_is_noted() -> None:
     profiles, reason = match_device("NVIDIA H200", "9.0", 16)
     assert [profile.name for profile in profiles] == ["h200"]
     assert "although the device has 16 SMs and the GPU profile 132" in reason

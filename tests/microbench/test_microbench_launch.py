@@ -130,7 +130,7 @@ def test_a_sample_that_was_queued_late_is_left_out() -> None:
     assert found.sampled.result.samples == 20
 
 
-def test_a_device_that_does_not_say_how_long_queueing_took_proves_nothing() -> None:
+def test_a_device_that_does_not_report_how_long_queueing_took_proves_nothing() -> None:
     device = FakeDevice()
     timed = device.time
     device.time = lambda jobs, lead=(): replace(timed(jobs, lead), queue_seconds=None)  # type: ignore[method-assign]

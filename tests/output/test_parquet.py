@@ -85,7 +85,7 @@ def test_every_file_has_the_same_columns(here: Path) -> None:
     assert set(catalogue().quantities) <= set(schema().names)
 
 
-def test_a_summary_gives_sums_and_says_so(here: Path) -> None:
+def test_a_summary_gives_sums_with_a_caveat(here: Path) -> None:
     write(here / "s.csv", ncu_summary([L("a(int)", {L2: "402,339.36", TIME: "93,188.16"})], 100))
     (row,) = table(Path("s.csv"))
     assert (row["launches"], row["is_summary"], row["l2_transactions"]) == (100, True, 40_233_936)
@@ -93,7 +93,7 @@ def test_a_summary_gives_sums_and_says_so(here: Path) -> None:
     assert "means times 100 launches" in row["caveats"]
 
 
-def test_what_is_not_exact_is_said_where_it_is(here: Path) -> None:
+def test_what_is_not_exact_has_a_caveat_where_it_is(here: Path) -> None:
     write(here / "a.csv", ncu_raw([L("a(int)", {L2_ALL: 5, TIME: 1}, cc="9.0"), L("b(int)", {TIME: 1}, id="1")]))
     one, two = table(Path("a.csv"))
     assert one["caveats"].startswith("l2_transactions: ")
@@ -313,7 +313,7 @@ def test_many_files_go_through_processes(here: Path, monkeypatch: pytest.MonkeyP
     }
 
 
-def test_whole_numbers_are_whole() -> None:
+def test_counts_are_integers() -> None:
     kinds = {field.name: field.type for field in schema()}
     assert kinds["seconds"] == kinds["sm_clock_hz"] == pa.float64()
     assert {kinds[name] for name in ("l1_transactions", "thread_instructions", "launches")} == {pa.int64()}

@@ -153,7 +153,7 @@ def test_an_unknown_gpu_is_null(tmp_path: Path) -> None:
     assert found["ceilings"] == []
 
 
-def test_whole_counts_are_whole_in_json(tmp_path: Path) -> None:
+def test_integer_counts_are_integers_in_json(tmp_path: Path) -> None:
     big = 2**53 + 1
     counters = {**FULL, **H200, ISSUED: big, LSU: big, SHARED_LD: 0, SHARED_ST: 0, L2: big}
     text = json.dumps(document(analysed(tmp_path, L("k(int)", counters))))
@@ -161,7 +161,7 @@ def test_whole_counts_are_whole_in_json(tmp_path: Path) -> None:
     assert '"launches": 1,' in text
 
 
-def test_csv_says_what_json_says(tmp_path: Path) -> None:
+def test_csv_holds_what_json_holds(tmp_path: Path) -> None:
     results = analysed(tmp_path).results
     read = list(csv.DictReader(io.StringIO(to_csv(*csv_table(results)))))
     assert [list(row) for row in read] == [STABLE, STABLE]

@@ -105,7 +105,7 @@ def test_a_measured_launch_is_taken_from_the_result_of_this_gpu(capture: Path, l
     assert notes == []
 
 
-def test_two_sets_of_ceilings_the_measured_ones_judge(capture: Path, launch: float) -> None:
+def test_of_two_sets_of_ceilings_times_use_the_measured(capture: Path, launch: float) -> None:
     timings, notes = timings_of(analyse_inputs(AnalysisRequest(inputs=(capture,), ceilings="both")))
     assert timings[0].level_seconds["hbm"] == pytest.approx(20_000 * 32 / 4.0e12)
     assert [note.text for note in notes] == ["times are by the measured ceilings"]
@@ -161,7 +161,7 @@ def test_json_csv_and_markdown_agree(capture: Path, capsys: pytest.CaptureFixtur
     assert "total, all launches" in found["table"].splitlines()[-1]
 
 
-def test_the_sums_are_said(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sums_are_printed(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(capture), "--times", "--names", "--ceilings", "theoretical"]) == 0
     out, err = capsys.readouterr()
     assert "2 kernels, 3 launches: 201.0 µs measured; bounds: " in err

@@ -118,7 +118,7 @@ P100 = Gpu("Tesla P100", "6.0")
         ("ncu", "2025.3.1", Gpu("Next", "15.0"), "auto", "ncu", "15.0"),
     ],
 )
-def test_the_profiler_is_chosen_and_the_reason_said(bare, monkeypatch, case):
+def test_the_profiler_is_chosen_with_a_reason(bare, monkeypatch, case):
     installed, version, gpu, wanted, name, why = case
     monkeypatch.setenv("FAKE_VERSION", version)
     install(bare, *installed.split())

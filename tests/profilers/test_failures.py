@@ -205,7 +205,7 @@ def test_a_kernel_that_never_reached_the_end_is_not_done():
     assert progress.kernels == 0
 
 
-def test_warnings_are_said_at_once_also_inside_the_progress_line():
+def test_warnings_are_shown_at_once_also_inside_the_progress_line():
     watcher = LogWatcher()
     assert watcher.feed("==WARNING== Note: Running with unmodified GPU clocks. If not\n").messages == ()
     messages = watcher.feed(
@@ -220,7 +220,7 @@ def test_warnings_are_said_at_once_also_inside_the_progress_line():
     assert watcher.log().lines[-1] == "==ERROR== half"
 
 
-def test_a_tail_reads_what_is_new_and_waits_for_whole_characters(tmp_path):
+def test_a_tail_reads_what_is_new_and_waits_for_complete_characters(tmp_path):
     path = tmp_path / "log"
     tail = Tail(path)
     assert tail.more() == ""

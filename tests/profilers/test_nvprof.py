@@ -96,7 +96,7 @@ def test_l1_is_made_of_its_kinds():
     assert dict(selected.left_out).keys() == {"sm_clock_hz", "l2_clock_hz", "memory_clock_hz"}
 
 
-def test_events_are_told_from_metrics():
+def test_events_are_distinguished_from_metrics():
     asked = nvprof.counters(None, ["instruction"]).counters
     _, metrics, events = lines(asked)
     assert set(events[events.index("--events") + 1].split(",")) == nvprof.EVENTS
@@ -234,7 +234,7 @@ class TestReal:
         wrong = [command.argv[0], "--nosuch", *command.argv[1:]]
         assert subprocess.run(wrong, capture_output=True, check=False).returncode == 5
 
-    def test_no_gpu_is_said(self, tmp_path):
+    def test_no_gpu_is_reported(self, tmp_path):
         with pytest.raises(Exception, match="nvprof found no GPU") as caught:
             profile(ProfileRequest(argv=("true",), profiler="nvprof", output=tmp_path))
         assert caught.value.exit_code == 5

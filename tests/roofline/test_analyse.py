@@ -82,7 +82,7 @@ def without(*names: str, **more: object) -> dict[str, object]:
     return {**{k: v for k, v in FULL.items() if k not in names}, **more}
 
 
-def test_a_whole_launch() -> None:
+def test_a_complete_launch() -> None:
     found = row(FULL)
     assert list(found) == list(COLUMNS["instruction"])
     expected = {
@@ -273,7 +273,7 @@ def test_a_caveat_goes_with_its_point(counters: dict[str, object], level: str, w
     assert [text.startswith(f"{level.upper()}: {words}") for text in texts(results)] == [True]
 
 
-def test_a_caveat_is_said_once_for_all_kernels() -> None:
+def test_a_caveat_is_noted_once_for_all_kernels() -> None:
     counters = without(L2, **{L2_ALL: 46_000})
     results = analysed([L(f"k{i}(int)", counters, id=str(i)) for i in range(5)])
     assert next(text for text in texts(results) if text.startswith("L2:")).endswith("(all kernels)")
@@ -413,7 +413,7 @@ def test_three_kernels_of_one_base_name_stay_apart() -> None:
     assert sorted(r["short_name"] for r in rows) == ["read<1>", "read<32>", "read<8>"]
 
 
-def test_counts_stay_whole() -> None:
+def test_counts_stay_integers() -> None:
     big = 2**53 + 1
     found = row(
         without(ISSUED, LSU, SHARED_LD, SHARED_ST, L2, **{ISSUED: big, LSU: big, SHARED_LD: 0, SHARED_ST: 0, L2: big})
@@ -425,7 +425,7 @@ def test_counts_stay_whole() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"), [(5.0, 5), (5.25, 5.25), (0.1 + 0.2, 0.3), (2.0**53, 2.0**53), (None, None), (7, 7)]
 )
-def test_whole(value: float | None, expected: float | None) -> None:
+def test_rounded_count(value: float | None, expected: float | None) -> None:
     made = rounded_count(value)
     assert made == expected
     assert type(made) is type(expected)
@@ -455,7 +455,7 @@ def test_a_time_or_a_count_of_zero_gives_no_point(counters: dict[str, object], r
     assert rows_of(found)[0]["hbm_of_roof"] is None
 
 
-def test_a_launch_without_a_time_in_one_file_is_said_so() -> None:
+def test_a_launch_without_a_time_in_one_file_is_noted() -> None:
     found = analysed([L("a(int)"), L("b(int)", {**FULL, TIME: "n/a"}, id="1")])
     assert texts(found) == ["no time: no value for this kernel (b)"]
 

@@ -150,7 +150,7 @@ def test_moved_constants_are_no_half_precision_work_without_a_word() -> None:
     assert works(analysed(real)) == ["fp32", "fp16"]
 
 
-def test_a_chosen_type_that_a_kernel_lacks_is_said() -> None:
+def test_a_chosen_type_that_a_kernel_lacks_is_noted() -> None:
     found = analysed(counters(ffma=10), precisions=("bf16_tc",))
     assert works(found) == [None]
     assert "no BF16 tensor operations: none" in texts(found)
@@ -189,7 +189,7 @@ def test_what_tensor_cores_of_the_chip_do_not_take_is_known_to_be_none() -> None
     assert "missing" not in texts(found)
 
 
-def test_half_precision_that_may_be_moved_constants_says_so() -> None:
+def test_half_precision_that_may_be_moved_constants_has_a_caveat() -> None:
     # 200,000 of 3,200,000 thread instructions: too many to be taken for none, but all of the kind that moves constants.
     found = analysed(counters(hfma=200_000))
     assert works(found) == ["fp16"]
@@ -243,7 +243,7 @@ def test_at_boost_each_type_has_the_vendor_s_own_clock(clock: Clock | None) -> N
     assert roofline.peak_of("fp64_tc").per_second == 132 * 256 * 1.98e9  # type: ignore[union-attr]
 
 
-def test_a_tensor_peak_at_boost_is_the_data_sheet_s_in_a_study(tmp_path: Path) -> None:
+def test_a_tensor_peak_at_boost_is_the_data_sheet_s_in_an_analysis(tmp_path: Path) -> None:
     from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
     (path,) = write(tmp_path, a=ncu_raw([L("k(int)", {**counters(ffma=1), **H200})]))
@@ -309,7 +309,7 @@ def test_report_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "BF16, FP16 tensor" in (tmp_path / "b.svg").read_text(encoding="utf-8")
 
 
-def test_precision_without_the_flop_model_is_a_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_precision_without_the_flop_model_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", capture(tmp_path, ffma=1), "--precision", "fp32"]) == 2
     assert "--precision fp32 belongs to --model flop" in capsys.readouterr().err
 

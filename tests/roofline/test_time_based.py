@@ -42,7 +42,7 @@ def timing(values: Mapping[str, Any], roofline: Roofline = ROOF, launch: float |
     return found
 
 
-def test_a_whole_kernel() -> None:
+def test_a_complete_kernel() -> None:
     found = timing(COMPLETE, launch=2e-6)
     assert found.compute_seconds == pytest.approx(5e-6)  # 5,000 / 1e9
     assert found.level_seconds == pytest.approx({"l1": 6e-6, "l2": 15e-6, "hbm": 20e-6})
@@ -74,7 +74,7 @@ def test_a_kernel_shorter_than_a_launch_is_launch_bound_and_not_too_fast() -> No
     assert timing({**COMPLETE, "seconds": 19e-6}, launch=30e-6).too_fast
 
 
-def test_thread_instructions_stand_in_as_a_lower_bound() -> None:
+def test_thread_instructions_are_used_as_a_lower_bound() -> None:
     found = timing({**COMPLETE, "issued_warp_instructions": None})
     assert found.compute_seconds == pytest.approx(4e-6)  # 128,000 / 32 / 1e9
     assert found.caveats["compute"].startswith("lower bound: from thread instructions / 32")
@@ -123,7 +123,7 @@ def test_no_traffic_is_0_seconds_and_does_not_bind() -> None:
     assert (found.memory(), found.bound, found.bound_seconds) == (("l1", 0.0), None, 0.0)
 
 
-def test_what_is_not_exact_is_said() -> None:
+def test_what_is_not_exact_has_a_caveat() -> None:
     found = timing(COMPLETE, caveats={"l2_transactions": "an upper bound", "seconds": "with patched code"})
     assert dict(found.caveats) == {"l2": "upper bound of the traffic", "seconds": "with patched code"}
 
@@ -198,7 +198,7 @@ def test_times_add_over_launches() -> None:
     )
 
 
-def test_a_sum_that_lacks_kernels_says_so() -> None:
+def test_a_sum_that_lacks_kernels_is_noted() -> None:
     two = timings([kernel(COMPLETE), kernel({**COMPLETE, "seconds": None, "l1_transactions": None})], ROOF)
     found = total(two)
     assert dict(found.lacking) == {"seconds": 1, "l1": 1, "launch": 2}

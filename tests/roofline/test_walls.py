@@ -98,7 +98,7 @@ def test_no_access_is_no_point_and_the_reason_is_on_the_picture() -> None:
     assert "no global point for 1: no such access" in [text.get_text() for text in figure.texts]
 
 
-def test_bulk_copies_are_told_from_no_access() -> None:
+def test_bulk_copies_are_distinguished_from_no_access() -> None:
     data = DATA.parent / "gemms"
     from roofctl.roofline.analyse import Selection
     from roofctl.study.analyse import AnalysisRequest, analyse_inputs

@@ -46,7 +46,7 @@ def test_the_clock_of_the_ceilings(tmp_path: Path, clock: str | float | None, hz
     assert analysis.clocks.captured.hz == 1.5e9
 
 
-def test_boost_ceilings_over_a_base_clock_capture_say_what_they_cost(tmp_path: Path) -> None:
+def test_boost_ceilings_over_a_base_clock_capture_give_a_warning_with_the_cost(tmp_path: Path) -> None:
     (warning,) = warnings(asked(tmp_path, "boost"))
     assert "ceilings are at 1.980 GHz (boost), the kernels ran at 1.500 GHz" in warning
     assert "look 24% lower for that alone; --clock captured takes it out" in warning
@@ -68,14 +68,14 @@ def test_captured_needs_a_capture_that_knows_it(tmp_path: Path) -> None:
         asked(tmp_path, "captured", **{CLOCK: "n/a"})
 
 
-def test_without_a_captured_clock_the_choice_is_said_to_be_a_guess(tmp_path: Path) -> None:
+def test_without_a_captured_clock_a_note_names_the_choice_a_guess(tmp_path: Path) -> None:
     analysis = asked(tmp_path, "boost", **{CLOCK: "n/a"})
     assert any("does not say at which SM clock it ran" in note.text for note in analysis.notes)
     silent = asked(tmp_path, **{CLOCK: "n/a"})
     assert any("does not say at which SM clock it ran" in note.text for note in silent.notes)
 
 
-def test_an_unknown_base_clock_is_a_question(tmp_path: Path) -> None:
+def test_an_unknown_base_clock_is_an_error(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a=ncu_raw([L("k(int)", FULL)]))
     with pytest.raises(InputError, match="the base clock of h100-sxm is not known"):
         analyse_inputs(AnalysisRequest(inputs=(path,), profile="h100-sxm", clock="base"))

@@ -20,13 +20,13 @@ FACTS = {
 }
 
 
-def test_a_raw_page_tells_everything() -> None:
+def test_a_raw_page_holds_all_facts() -> None:
     assert describe_device(parts(ncu_raw([L("k(int)", {**FULL, **FACTS})]))) == Device(
         ("NVIDIA Toy",), ("9.0",), 132, 2e9
     )
 
 
-def test_files_that_say_less() -> None:
+def test_files_that_hold_fewer_facts() -> None:
     assert describe_device(parts(nvprof_metrics({"inst_executed": 1}))) == Device(("Tesla V100S-PCIE-32GB",))
     assert describe_device(parts(ncu_summary([L("k(int)")], old=True))) == Device()
     clock_rate = {"device__attribute_clock_rate": "1,500,000", TIME: "1,234,567"}

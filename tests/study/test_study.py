@@ -71,7 +71,7 @@ def test_the_captures_own_name_chooses_the_profile(tmp_path: Path) -> None:
     }
 
 
-def test_the_boost_clock_stands_in_for_an_unknown_one(tmp_path: Path) -> None:
+def test_the_boost_clock_is_used_for_an_unknown_one(tmp_path: Path) -> None:
     analysis = asked(raw(tmp_path, **{CLOCK: ""}), ceilings="theoretical")
     assert analysis.clock is None
     assert analysis.rooflines[0].peak.per_second == 132 * 4 * 1.98e9
@@ -101,7 +101,7 @@ def test_the_boost_clock_stands_in_for_an_unknown_one(tmp_path: Path) -> None:
         ("", "", "does not name its GPU: which ceilings?", "say which GPU it was: --profile NAME"),
     ],
 )
-def test_an_unknown_gpu_is_a_question_and_the_table_stands(
+def test_an_unknown_gpu_is_an_error_beside_the_table(
     name: str, cc: str, message: str, hint: str, tmp_path: Path
 ) -> None:
     facts = {"device__attribute_display_name": name, "launch__sm_count": ""}
@@ -116,7 +116,7 @@ def test_an_unknown_gpu_is_a_question_and_the_table_stands(
         asked(raw(tmp_path, cc=cc, **facts), ceilings="theoretical")
 
 
-def test_a_named_profile_answers_and_an_alias_is_said(tmp_path: Path) -> None:
+def test_a_named_profile_is_used_and_an_alias_is_noted(tmp_path: Path) -> None:
     path = raw(tmp_path, device__attribute_display_name="")
     assert texts(asked(path, profile="h200", ceilings="theoretical")) == []
     assert texts(asked(path, profile="H200_SXM", ceilings="theoretical")) == [
@@ -159,7 +159,7 @@ def measured() -> None:
         ("both", ["measured", "theoretical"]),
     ],
 )
-def test_measured_ceilings_judge_where_they_exist(choice: Any, bases: list[str], tmp_path: Path) -> None:
+def test_measured_ceilings_are_used_where_they_exist(choice: Any, bases: list[str], tmp_path: Path) -> None:
     analysis = asked(raw(tmp_path), ceilings=choice)
     hbm = [roofline.bandwidth("hbm") for roofline in analysis.rooflines]
     assert [b and b.basis for b in hbm] == bases
@@ -199,7 +199,7 @@ def test_two_gpus_are_refused(tmp_path: Path) -> None:
         asked(raw(tmp_path), raw(tmp_path, "b", "8.0", device__attribute_display_name="NVIDIA A30"))
 
 
-def test_the_decimal_mark_can_be_stated(tmp_path: Path) -> None:
+def test_the_decimal_separator_can_be_stated(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a=ncu_details([L("k(int)", {TIME: "117.344"})]))
     with pytest.raises(InputError, match="may hold a thousands separator"):
         asked(path)

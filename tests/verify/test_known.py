@@ -263,7 +263,7 @@ def test_memory_instructions_are_those_of_the_table(
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_code_tells_how_many_instructions_a_warp_executes(
+def test_the_code_gives_how_many_instructions_a_warp_executes(
     code: dict[str, dict[str, sass.SassFunction]], architecture: str
 ) -> None:
     paths = known_paths(code[architecture])

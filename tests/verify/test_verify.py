@@ -91,7 +91,7 @@ def test_a_wrong_count_is_off_and_nothing_else_is() -> None:
     assert off(verdict) == {(kernel, quantity) for kernel, (_, _, names) in WRONG.items() for quantity in names}
 
 
-def test_half_a_percent_is_allowed_where_the_source_says_exactly() -> None:
+def test_half_a_percent_is_allowed_where_the_source_is_exact() -> None:
     assert off(verdict_of({"known_triad": {L2: 1.004}, "known_copy": {L2: 0.996}})) == set()
 
 
@@ -104,7 +104,7 @@ def test_where_zero_is_expected_only_zero_will_do() -> None:
     assert CountCheck("k", "fp64_flops", "exact", 0, 0, 0, 0, "ok", "").error == 0
 
 
-def test_warp_instructions_must_be_whole_per_warp() -> None:
+def test_warp_instructions_must_be_an_integer_per_warp() -> None:
     verdict = verdict_of({"known_copy": {ISSUED: 1 + 1e-6, THREAD: 1 + 1e-6, PRED_ON: 0.9}})
     assert ("known_copy", "issued_warp_instructions") in off(verdict)
 
@@ -233,13 +233,13 @@ def test_another_application_is_not_assessed() -> None:
         compare(parts(capture_text().replace("known_", "other_")))
 
 
-def test_a_capture_with_nothing_to_judge_does_not_pass() -> None:
+def test_a_capture_with_nothing_to_compare_does_not_pass() -> None:
     everything = [name for name in right_counters(KNOWN[0]) if not name.startswith("gpu__")]
     with pytest.raises(InputError, match="no counter whose value is known"):
         compare(parts(capture_text(without=everything)))
 
 
-def test_nvprof_says_no_shape_so_the_default_launch_is_taken() -> None:
+def test_nvprof_gives_no_shape_so_the_default_launch_is_taken() -> None:
     counters = {"inst_executed": 20 * 2_097_152, "gld_transactions": 8_388_608, "gst_transactions": 8_388_608}
     verdict = compare(parts(nvprof_metrics(counters, kernel="known_copy(int*, int const *)")))
     assert verdict.off == ()
@@ -362,11 +362,11 @@ def test_a_guarded_exit_ends_the_path_only_where_all_lanes_take_it() -> None:
 
 
 @pytest.mark.parametrize("line", ["@P1 BRA 0x30 ;", "CALL.REL.NOINC 0x100 ;", "BRA `(.L_x_1) ;", "BSYNC B0 ;"])
-def test_code_that_does_not_tell(line: str) -> None:
+def test_code_that_does_not_determine_the_path(line: str) -> None:
     assert only(STRAIGHT.replace("LDG.E R3, desc[UR4][R2.64] ;", line)).executed() is None
 
 
-def test_code_without_an_exit_or_without_the_loop_does_not_tell() -> None:
+def test_code_without_an_exit_or_without_the_loop_does_not_determine_it() -> None:
     assert only(STRAIGHT.replace("EXIT", "NOP")).executed() is None
     assert only(STRAIGHT).executed(iterations=1000) is None
 
