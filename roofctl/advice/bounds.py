@@ -93,10 +93,10 @@ def memory_level(facts: KernelFacts, limits: Thresholds) -> Finding | None:
 
 def arithmetic(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """The type of arithmetic whose peak is near, where memory is not nearer."""
-    found = _binding_type(facts, limits)
-    if found is None:
+    binding = _binding_type(facts, limits)
+    if binding is None:
         return None
-    name, fraction = found
+    name, fraction = binding
     other = "" if name.endswith("_tc") else ", or tensor cores where the work is a matrix product"
     at = f"at {percent(fraction)} of the {label(name)} peak"
     text = f"{at}: arithmetic binds; do fewer operations, or use a narrower type"

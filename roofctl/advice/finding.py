@@ -44,8 +44,8 @@ class KernelFacts:
 
     def numbers(self, *names: str) -> tuple[float, ...] | None:
         """All of these numbers, or None when one of them is unknown."""
-        found = [self.number(name) for name in names]
-        known = tuple(value for value in found if value is not None)
+        values = [self.number(name) for name in names]
+        known = tuple(value for value in values if value is not None)
         return known if len(known) == len(names) else None
 
     def inside(self, table: str, key: str) -> float | None:

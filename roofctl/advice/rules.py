@@ -43,10 +43,10 @@ def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
     None, nan and absence mean unknown. Raises InputError when the shipped thresholds are at fault.
     """
     known, limits = KernelFacts(facts), thresholds()
-    found = tuple(finding for rule in _RULES if (finding := rule(known, limits)))
+    findings = tuple(finding for rule in _RULES if (finding := rule(known, limits)))
     # A launch too small for the GPU is why it is near no roof: one finding is enough.
-    small = any(finding.kind in _SMALL for finding in found)
-    return tuple(finding for finding in found if not (small and finding.kind == "latency_bound"))
+    small = any(finding.kind in _SMALL for finding in findings)
+    return tuple(finding for finding in findings if not (small and finding.kind == "latency_bound"))
 
 
 def verdict(facts: Mapping[str, Any]) -> str:

@@ -74,8 +74,8 @@ def parse(text: str) -> Thresholds:
 def _mapping(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
     if not isinstance(tree.get(key), dict):
         raise _fault(key, "a mapping of names")
-    found: dict[str, Any] = tree[key]
-    return found
+    entries: dict[str, Any] = tree[key]
+    return entries
 
 
 def _value(name: str, entry: object) -> object:

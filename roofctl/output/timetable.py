@@ -53,19 +53,19 @@ def document(analysis: Analysis, timings: Sequence[Timing], notes: Sequence[str]
     return {**head(analysis), "notes": [*texts, *notes], "kernels": rows(timings), "total": sums(total(timings))}
 
 
-def sums(found: Total) -> dict[str, Any]:
+def sums(totals: Total) -> dict[str, Any]:
     """The total as a row. ``lacking`` counts, per time, the kernels that its sum leaves out."""
     return {
-        "kernels": found.kernels,
-        "launches": found.launches,
-        "seconds_total": found.seconds,
-        "compute_seconds": found.compute_seconds,
-        "memory_seconds": found.memory_seconds,
-        **{f"{level}_seconds": found.level_seconds[level] for level in LEVELS},
-        "launch_seconds": found.launch_seconds,
-        "bound_seconds": found.bound_seconds,
-        "of_bound": found.of_bound,
-        "lacking": dict(found.lacking),
+        "kernels": totals.kernels,
+        "launches": totals.launches,
+        "seconds_total": totals.seconds,
+        "compute_seconds": totals.compute_seconds,
+        "memory_seconds": totals.memory_seconds,
+        **{f"{level}_seconds": totals.level_seconds[level] for level in LEVELS},
+        "launch_seconds": totals.launch_seconds,
+        "bound_seconds": totals.bound_seconds,
+        "of_bound": totals.of_bound,
+        "lacking": dict(totals.lacking),
     }
 
 
@@ -113,20 +113,20 @@ def _cells(number: int, timing: Timing) -> list[str]:
     ]
 
 
-def _total_cells(found: Total) -> list[str]:
+def _total_cells(totals: Total) -> list[str]:
     def cell(name: str, seconds: float | None) -> str:
-        return or_unknown(seconds, lambda s: (">" if name in found.lacking else "") + _time(s))
+        return or_unknown(seconds, lambda s: (">" if name in totals.lacking else "") + _time(s))
 
     return [
         "",
         "total, all launches",
-        f"{found.launches:,}",
-        cell(MEASURED, found.seconds),
-        cell(COMPUTE, found.compute_seconds),
-        *(cell(level, found.level_seconds[level]) for level in LEVELS),
-        cell(LAUNCH, found.launch_seconds),
+        f"{totals.launches:,}",
+        cell(MEASURED, totals.seconds),
+        cell(COMPUTE, totals.compute_seconds),
+        *(cell(level, totals.level_seconds[level]) for level in LEVELS),
+        cell(LAUNCH, totals.launch_seconds),
         "",
-        or_unknown(found.of_bound, percent),
+        or_unknown(totals.of_bound, percent),
     ]
 
 

@@ -157,10 +157,10 @@ class Catalogue:
 
     def chip(self, name: str) -> Chip:
         """A chip by name, in any case. Raises InputError that lists the known ones."""
-        found = self.chips.get(name.strip().lower())
-        if found is None:
+        chip = self.chips.get(name.strip().lower())
+        if chip is None:
             raise InputError(f"no chip called {name!r}", hint=f"known chips: {', '.join(self.chips)}")
-        return found
+        return chip
 
     def patched(self, counter: str) -> bool:
         """Whether ``counter`` needs a pass with patched instructions."""

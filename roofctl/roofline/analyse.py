@@ -139,7 +139,8 @@ class _Work:
         # Advice rests on the instruction model whichever is shown; what that lacks is noted only where it is shown.
         own = instruction.result(kernel, self.choice.instructions, self.chip, Reasons())
         known = evidence.evidence(own.against(machine.instruction) if machine else own, machine)
-        found = advice.advise(known)
+        findings = advice.advise(known)
         return [
-            Explained(result, evidence.flop_verdict(result, ceilings=machine is not None), found) for result in results
+            Explained(result, evidence.flop_verdict(result, ceilings=machine is not None), findings)
+            for result in results
         ]

@@ -56,8 +56,8 @@ def wall_points(kernels: Sequence[Kernel], spaces: Sequence[Space]) -> tuple[lis
     """
     reasons, impossible = Reasons(), Reasons()
     several = len({kernel.sources for kernel in kernels}) > 1
-    found = [_walls(kernel, spaces, reasons, impossible, several=several) for kernel in kernels]
-    return found, [*impossible.notes(len(kernels), warning=True), *reasons.notes(len(kernels))]
+    points = [_walls(kernel, spaces, reasons, impossible, several=several) for kernel in kernels]
+    return points, [*impossible.notes(len(kernels), warning=True), *reasons.notes(len(kernels))]
 
 
 def _walls(

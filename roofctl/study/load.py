@@ -97,16 +97,16 @@ def _searched(path: Path, here: Path) -> list[Source]:
         return []
     errors: list[OSError] = []
     if (here / path).is_dir():
-        found = search.inside(here / path, errors.append)
+        paths = search.inside(here / path, errors.append)
     elif search.is_pattern(here / path):
-        found = [each for match in search.matching(path, here) for each in _expanded(match, here, errors)]
+        paths = [each for match in search.matching(path, here) for each in _expanded(match, here, errors)]
     else:
         return []
 
     def named(each: Path | str) -> Path:
         return Path(each) if path.is_absolute() else Path(os.path.relpath(each, here))
 
-    return [*(_tried(named(each), here) for each in found), *(_forbidden(named(e.filename), e) for e in errors)]
+    return [*(_tried(named(each), here) for each in paths), *(_forbidden(named(e.filename), e) for e in errors)]
 
 
 def _expanded(match: Path, here: Path, errors: list[OSError]) -> list[Path]:
