@@ -37,7 +37,7 @@ PHASES = {
     "roofctl.profilers.results.counted": "  read the page",
     "roofctl.captures.draft.Draft.finish": "write the manifest",
     "roofctl.cli.profile._report": "print the table",
-    "roofctl.study.study.study": "  analyse",
+    "roofctl.study.analyse.analyse_inputs": "  analyse",
 }
 """Functions that are timed; indented ones are part of the phase that they stand under."""
 AFTER_RUN = ("roofctl.readers", "roofctl.profilers.results", "roofctl.study")

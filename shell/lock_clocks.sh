@@ -31,11 +31,11 @@ reset_clocks() {
 }
 
 lock() { # OPTION MHZ RESET_OPTION
-    local said
+    local output
     # Noted first: a lock that is interrupted halfway is reset too.
     locked+=("$3")
-    if ! said=$(nvidia-smi -i "$gpu" "$1" "$2,$2" 2>&1); then
-        fail 1 "the clock cannot be locked at $2 MHz (administrator rights? a clock the GPU has?): $said"
+    if ! output=$(nvidia-smi -i "$gpu" "$1" "$2,$2" 2>&1); then
+        fail 1 "the clock cannot be locked at $2 MHz (administrator rights? a clock the GPU has?): $output"
     fi
 }
 

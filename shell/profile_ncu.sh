@@ -10,7 +10,7 @@ usage: $SELF [options] [--] APP [ARGS...]
        $SELF --list [--chip CHIP]
 
 Runs APP once under ncu with the counters of roofctl's instruction set and writes a new folder:
-  report.ncu-rep   the report            ncu.log       what ncu said
+  report.ncu-rep   the report            ncu.log       messages of ncu
   capture.csv       its raw page          capture.txt   commands, versions, host
 
 options:
@@ -79,7 +79,7 @@ die() {
     exit "$code"
 }
 
-# Words as a shell reads them back.
+# The arguments, quoted so that a shell reads them back.
 quoted() {
     local word line=
     for word in "$@"; do

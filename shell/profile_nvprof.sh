@@ -60,7 +60,7 @@ die() {
     exit "$code"
 }
 
-# Words as a shell reads them back.
+# The arguments, quoted so that a shell reads them back.
 quoted() {
     local word line=
     for word in "$@"; do
@@ -100,7 +100,7 @@ command_of() {
     command+=(--log-file "$part/$1.csv")
 }
 
-# check TABLE STATUS: what nvprof's own text says of the run; its status alone does not tell.
+# check TABLE STATUS: whether nvprof's own text shows a failure; its status alone does not.
 check() {
     local file=$part/$1.csv status=$2
     [[ -e $file ]] || : >"$file"

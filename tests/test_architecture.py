@@ -1,10 +1,11 @@
-"""The picture of the rooms, held to: arrows point down, heavy libraries have owners, only the command line prints or exits."""
+"""The structure of the package: imports point down, heavy libraries have owners, only the command line prints or exits."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ MODULES = {
     path.relative_to(PACKAGE): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
 }
 
-# Each room and the rooms that it may look down into; `cli` and `__main__` may use all.
+# Each part of the package and the parts that it may import; `cli` and `__main__` may import all.
 BELOW: dict[str, set[str]] = {
     "__init__": set(),
     "core": set(),
@@ -36,10 +37,10 @@ BELOW: dict[str, set[str]] = {
     "doctor": {"captures", "core", "cuda", "gpus", "profilers", "quantities"},
 }  # fmt: skip
 EVERYTHING = {"cli", "__main__"}
-# Programs of their own that a child runs: stdout is the answer, and whatever stops it is an answer too.
+# Scripts that run in a child process: their result is printed on stdout, any failure included.
 SCRIPTS = {Path("doctor/child.py"), Path("readers/ncurep/child.py")}
 
-# Who may import a heavy or dangerous library; a name is a room, or a module in it.
+# Who may import a heavy or dangerous library; a name is a part, or a module in it.
 OWNERS: dict[str, set[str]] = {
     "pandas": {
         "launches",
@@ -67,7 +68,7 @@ OWNERS: dict[str, set[str]] = {
 HEAVY = ("pandas", "pyarrow", "matplotlib", "plotly", "pycuda", "rich", "pydantic", "numpy")
 
 
-def room_of(path: Path) -> str:
+def part_of(path: Path) -> str:
     return path.parts[0].removesuffix(".py")
 
 
@@ -81,7 +82,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def rooms_used(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def parts_used(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for number, name in imports(tree):
         package, _, rest = name.partition(".")
         if package == "roofctl":
@@ -89,22 +90,22 @@ def rooms_used(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield number, first if (PACKAGE / first).is_dir() or (PACKAGE / f"{first}.py").is_file() else "__init__"
 
 
-def test_every_room_is_in_the_picture() -> None:
-    assert {room_of(path) for path in MODULES} - EVERYTHING <= set(BELOW)
+def test_every_part_has_its_imports_listed() -> None:
+    assert {part_of(path) for path in MODULES} - EVERYTHING <= set(BELOW)
 
 
-def test_the_picture_has_no_circle() -> None:
+def test_the_listed_imports_have_no_cycle() -> None:
     settled: set[str] = set()
-    while ready := {room for room, below in BELOW.items() if below <= settled} - settled:
+    while ready := {part for part, below in BELOW.items() if below <= settled} - settled:
         settled |= ready
     assert set(BELOW) - settled == set()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=str)
-def test_arrows_point_down(path: Path) -> None:
-    room = room_of(path)
-    allowed = {*BELOW, "cli"} if room in EVERYTHING else {room, *BELOW[room]}
-    assert [f"{path}:{line} {room} -> {used}" for line, used in rooms_used(MODULES[path]) if used not in allowed] == []
+def test_imports_point_down(path: Path) -> None:
+    part = part_of(path)
+    allowed = {*BELOW, "cli"} if part in EVERYTHING else {part, *BELOW[part]}
+    assert [f"{path}:{line} {part} -> {used}" for line, used in parts_used(MODULES[path]) if used not in allowed] == []
 
 
 @pytest.mark.parametrize("library", OWNERS)
@@ -131,7 +132,7 @@ def test_children_start_in_one_place_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in MODULES if room_of(path) not in EVERYTHING and path not in SCRIPTS], ids=str
+    "path", [path for path in MODULES if part_of(path) not in EVERYTHING and path not in SCRIPTS], ids=str
 )
 def test_only_the_command_line_prints_or_exits(path: Path) -> None:
     faults = []
@@ -154,6 +155,36 @@ def test_no_error_is_caught_wholesale(path: Path) -> None:
     # A handler that raises again has caught nothing.
     kept = [h.lineno for h in handlers if h.lineno in broad and not any(isinstance(n, ast.Raise) for n in ast.walk(h))]
     assert kept == []
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py"], ids=str)
+def test_an_init_file_only_re_exports(path: Path) -> None:
+    def re_exports(node: ast.stmt) -> bool:
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        names = {ast.unparse(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
+        return docstring or isinstance(node, ast.Import | ast.ImportFrom) or bool(names & {"__all__", "__version__"})
+
+    assert [node.lineno for node in MODULES[path].body if not re_exports(node)] == []
+
+
+def test_class_names_are_unique() -> None:
+    names = [node.name for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    assert sorted(name for name, times in Counter(names).items() if times > 1) == []
+
+
+def test_at_most_four_modules_stand_outside_the_parts() -> None:
+    assert len([path for path in MODULES if len(path.parts) == 1]) <= 4
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_modules_and_functions_are_short(path: Path) -> None:
+    assert len((PACKAGE / path).read_text(encoding="utf-8").splitlines()) <= 400
+    lengths = {
+        f"{path}:{node.lineno} {node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for node in ast.walk(MODULES[path])
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert {name: lines for name, lines in lengths.items() if lines > 60} == {}
 
 
 HELP = f"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from roofctl.advice.finding import Evidence, Finding
+from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
 from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES, percent
 
@@ -12,14 +12,14 @@ _REMEDY: Final = "let consecutive threads {} consecutive addresses"
 _VERBS: Final = {"load": "read", "store": "write"}
 
 
-def uncoalesced(facts: Evidence, limits: Thresholds, way: str) -> Finding | None:
+def uncoalesced(facts: KernelFacts, limits: Thresholds, way: str) -> Finding | None:
     """Global loads or stores (``way``) that touch more sectors than they use.
 
     With the bytes used known, fewer than a threshold of each sector; without, only what
     even unit stride of the widest access cannot explain. Atomics are in neither class.
     """
     known = facts.numbers(f"l1_global_{way}_sectors", f"l1_global_{way}_requests", "l1_global_sectors")
-    if known is None or not known[1] or known[0] < limits.worth_saying * known[2]:
+    if known is None or not known[1] or known[0] < limits.finding_share * known[2]:
         return None
     sectors, per_request = known[0], known[0] / known[1]
     if per_request > limits.most_per_instruction:
@@ -44,13 +44,13 @@ def uncoalesced(facts: Evidence, limits: Thresholds, way: str) -> Finding | None
     return Finding(f"uncoalesced_{way}s", text, figures)
 
 
-def _used_per_sector(facts: Evidence, way: str, sectors: float) -> float | None:
+def _used_per_sector(facts: KernelFacts, way: str, sectors: float) -> float | None:
     """Bytes used per sector; None when unknown, or known to leave some out."""
     used = facts.number(f"global_{way}_used_bytes")
     return None if not used or "lower bound" in facts.caveat(f"global_{way}_used_bytes") else used / sectors
 
 
-def bank_conflicts(facts: Evidence, limits: Thresholds, way: str) -> Finding | None:
+def bank_conflicts(facts: KernelFacts, limits: Thresholds, way: str) -> Finding | None:
     """Shared-memory loads or stores (``way``) with more wavefronts than any access without conflict needs."""
     names = (f"shared_{way}_wavefronts", f"shared_{way}_instructions", "l1_transactions")
     known = facts.numbers(*names)
@@ -62,7 +62,7 @@ def bank_conflicts(facts: Evidence, limits: Thresholds, way: str) -> Finding | N
     share = WAVEFRONT_BYTES // SECTOR_BYTES * wavefronts / transactions if transactions else 0
     if not limits.widest_conflict_free_wavefronts < certain <= limits.most_per_instruction:
         return None
-    if share < limits.worth_saying:
+    if share < limits.finding_share:
         return None
     per_instruction = wavefronts / instructions
     counter = ", by a counter up to 8% too high" if hardware else ""
@@ -73,21 +73,21 @@ def bank_conflicts(facts: Evidence, limits: Thresholds, way: str) -> Finding | N
     return Finding(f"bank_conflicts_{way}s", text, {"wavefronts_per_instruction": per_instruction, "l1_share": share})
 
 
-def _other_instructions(facts: Evidence, limits: Thresholds, way: str) -> bool:
+def _other_instructions(facts: KernelFacts, limits: Thresholds, way: str) -> bool:
     """Whether wavefronts come from instructions that were not counted beside them.
 
     Matrix loads (LDSM) of tensor kernels are no plain loads, and asynchronous copies store without a store
     instruction; requests above load instructions show those.
     """
     tensor = facts.tensor_operations()
-    name = facts.word("short_name") or facts.word("kernel")
+    name = facts.text("short_name") or facts.text("kernel")
     if any(tensor.values()) or (not tensor and limits.matrix_names.search(name)):
         return True
     loads = facts.numbers("l1_global_load_requests", "global_load_instructions")
     return way == "store" and loads is not None and loads[0] > loads[1]
 
 
-def atomics(facts: Evidence, limits: Thresholds) -> Finding | None:
+def atomics(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """Atomics and reductions that make much of the global traffic at L1."""
     known = facts.numbers("l1_global_atomic_sectors", "l1_global_sectors")
     if known is None or not known[1] or known[0] < limits.atomics_share * known[1]:
@@ -100,9 +100,9 @@ def atomics(facts: Evidence, limits: Thresholds) -> Finding | None:
     return Finding("atomics", text, {"atomic_share": share})
 
 
-def local_memory(facts: Evidence, limits: Thresholds) -> Finding | None:
+def local_memory(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """Spilled registers and local arrays that make much of the traffic at L1."""
-    # L1 as a whole is unknown where bulk copies pass it by: the few sectors that were counted are no share of it.
+    # The total traffic of L1 is unknown where bulk copies bypass it: the sectors counted are no share of it.
     known = facts.numbers("l1_local_sectors", "l1_global_sectors", "l1_transactions")
     if known is None or not known[0] or known[0] < limits.local_share * sum(known[:2]):
         return None

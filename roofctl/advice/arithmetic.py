@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from roofctl.advice.bounds import label
-from roofctl.advice.finding import FP_TYPES, Evidence, Finding
+from roofctl.advice.finding import FP_TYPES, Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
 from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES, percent
 
@@ -19,7 +19,7 @@ _TENSOR_TYPE: Final = {
 """The type of tensor cores that can do the work of a type, and what that means for the result."""
 
 
-def tensor_unused(facts: Evidence, limits: Thresholds) -> Finding | None:
+def tensor_unused(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """A matrix product, by its name or by what it does, whose tensor-core operations were counted and are 0."""
     work = facts.numbers(*(f"{name}_flops" for name in FP_TYPES), "thread_instructions")
     if work is None or not work[-1]:
@@ -39,8 +39,8 @@ def tensor_unused(facts: Evidence, limits: Thresholds) -> Finding | None:
     return Finding("tensor_unused", text, {"fma_share": share, "of_flop_peak": fraction})
 
 
-def _matrix_like(facts: Evidence, limits: Thresholds, fma_share: float) -> bool:
-    name = facts.word("short_name") or facts.word("kernel")
+def _matrix_like(facts: KernelFacts, limits: Thresholds, fma_share: float) -> bool:
+    name = facts.text("short_name") or facts.text("kernel")
     if limits.matrix_names.search(name) and fma_share >= limits.named_fma_share:
         return True
     known = facts.numbers("shared_wavefronts", "l1_transactions")
@@ -50,7 +50,7 @@ def _matrix_like(facts: Evidence, limits: Thresholds, fma_share: float) -> bool:
     return fma_share >= limits.shaped_fma_share and reuse >= limits.shared_reuse
 
 
-def constant_moves(facts: Evidence, limits: Thresholds) -> Finding | None:
+def constant_moves(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """Half-precision FMAs by which the compiler moves constants: no arithmetic."""
     if not facts.is_constant_moves(limits.constant_moves_share):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from roofctl.advice.finding import FP_TYPES, Evidence, Finding
+from roofctl.advice.finding import FP_TYPES, Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
 from roofctl.core.levels import LEVELS
 from roofctl.core.units import percent
@@ -17,18 +17,18 @@ _HELPS: Final = {
 }
 
 
-def verdict(facts: Evidence, limits: Thresholds) -> str:
+def verdict(facts: KernelFacts, limits: Thresholds) -> str:
     """One sentence: what binds, the fraction of its roof that is reached, and the factor up to the roof."""
     if binding_type := _binding_type(facts, limits):
         name, share = binding_type
         rest = f"{1 / share:.3g} times faster at the peak" if share < 1 else "nothing is left there"
         unseen = ", which the instruction model does not see" if name.endswith("_tc") else ""
         return f"bound by {label(name)} arithmetic{unseen}: {percent(share)} of its peak, {rest}"
-    bound = facts.word("bound")
+    bound = facts.text("bound")
     fraction = reached(facts)
     if not bound or not fraction:
         return f"unknown: {_why_unknown(facts)}"
-    level = facts.word("bound_level")
+    level = facts.text("bound_level")
     binding = facts.label(level) if bound == "memory" else "instruction issue"
     if fraction >= 1:
         return f"bound by {binding}: {percent(fraction)} of its roof, nothing is left there"
@@ -38,7 +38,7 @@ def verdict(facts: Evidence, limits: Thresholds) -> str:
     return f"bound by {binding}: {percent(fraction)} of its roof, {headroom}"
 
 
-def reached(facts: Evidence) -> float | None:
+def reached(facts: KernelFacts) -> float | None:
     """Fraction of the binding roof, as given or from the rates; None when unknown."""
     given = facts.number("of_roof")
     if given is not None:
@@ -47,7 +47,7 @@ def reached(facts: Evidence) -> float | None:
     return rates[0] / rates[1] if rates and rates[1] > 0 else None
 
 
-def _why_unknown(facts: Evidence) -> str:
+def _why_unknown(facts: KernelFacts) -> str:
     if not facts.number("seconds"):
         return "no time was captured"
     if facts.number("gips") is None:
@@ -64,18 +64,18 @@ def _why_unknown(facts: Evidence) -> str:
     return "no memory level was counted that has a ceiling"
 
 
-def near_roof(facts: Evidence, limits: Thresholds) -> bool:
+def near_roof(facts: KernelFacts, limits: Thresholds) -> bool:
     """Whether the kernel is known to be near a roof or a peak, so that its shape costs it little."""
     fraction = reached(facts)
     near = fraction is not None and fraction >= limits.near_roof
     return near or arithmetic(facts, limits) is not None or issue(facts, limits) is not None
 
 
-def memory_level(facts: Evidence, limits: Thresholds) -> Finding | None:
+def memory_level(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """A memory level that binds, with what helps there. L1 also needs the parts of its traffic."""
-    level = facts.word("bound_level")
+    level = facts.text("bound_level")
     fraction = facts.number(f"{level}_of_roof") if level in LEVELS else None
-    if facts.word("bound") != "memory" or fraction is None or fraction < limits.near_roof:
+    if facts.text("bound") != "memory" or fraction is None or fraction < limits.near_roof:
         return None
     figures: dict[str, float | int] = {f"{level}_of_roof": fraction}
     kind = "dram_bound" if level == "hbm" else f"{level}_bound"
@@ -91,19 +91,19 @@ def memory_level(facts: Evidence, limits: Thresholds) -> Finding | None:
     return Finding(kind, f"{where}, {percent(share)} of the traffic in shared-memory wavefronts: {helps}", figures)
 
 
-def arithmetic(facts: Evidence, limits: Thresholds) -> Finding | None:
+def arithmetic(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """The type of arithmetic whose peak is near, where memory is not nearer."""
-    found = _binding_type(facts, limits)
-    if found is None:
+    binding = _binding_type(facts, limits)
+    if binding is None:
         return None
-    name, fraction = found
+    name, fraction = binding
     other = "" if name.endswith("_tc") else ", or tensor cores where the work is a matrix product"
     at = f"at {percent(fraction)} of the {label(name)} peak"
     text = f"{at}: arithmetic binds; do fewer operations, or use a narrower type"
     return Finding("arithmetic_bound", text + other, {"of_flop_peak": fraction})
 
 
-def _binding_type(facts: Evidence, limits: Thresholds) -> tuple[str, float] | None:
+def _binding_type(facts: KernelFacts, limits: Thresholds) -> tuple[str, float] | None:
     """The type of arithmetic that binds, and the fraction of its peak that is reached."""
     known = facts.table("of_flop_peak")
     if not known:
@@ -117,12 +117,12 @@ def label(name: str) -> str:
     return name.removesuffix("_tc").upper() + (" tensor" if name.endswith("_tc") else "")
 
 
-def _memory_is_nearer(facts: Evidence, fraction: float) -> bool:
+def _memory_is_nearer(facts: KernelFacts, fraction: float) -> bool:
     memory = reached(facts)
-    return facts.word("bound") == "memory" and memory is not None and memory > fraction
+    return facts.text("bound") == "memory" and memory is not None and memory > fraction
 
 
-def issue(facts: Evidence, limits: Thresholds) -> Finding | None:
+def issue(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """Instruction issue that binds, where neither memory nor the arithmetic itself does."""
     rates = facts.numbers("issued_gips", "peak_gips")
     if rates is None or not rates[1]:
@@ -137,8 +137,8 @@ def issue(facts: Evidence, limits: Thresholds) -> Finding | None:
     return Finding("issue_bound", text, {"issued_gips": rates[0], "peak_gips": rates[1], "issued_share": fraction})
 
 
-def latency(facts: Evidence, limits: Thresholds) -> Finding | None:
-    """Near no roof at all, said only where every level, issue and all arithmetic were counted."""
+def latency(facts: KernelFacts, limits: Thresholds) -> Finding | None:
+    """Latency: near no roof, where every level, issue and all arithmetic were counted; else None."""
     highest = _highest(facts, limits)
     if highest is None or max(highest, _worst_issue(facts, limits)) >= limits.near_roof:
         return None
@@ -158,7 +158,7 @@ def latency(facts: Evidence, limits: Thresholds) -> Finding | None:
     return Finding("latency_bound", text, figures)
 
 
-def _highest(facts: Evidence, limits: Thresholds) -> float | None:
+def _highest(facts: KernelFacts, limits: Thresholds) -> float | None:
     """The largest fraction of all roofs; None where one that could be near was not counted.
 
     Where integers were not counted all instructions may be some: that they could be near their pipe's limit
@@ -170,12 +170,12 @@ def _highest(facts: Evidence, limits: Thresholds) -> float | None:
     return max(known) if len(known) == len(fractions) else None
 
 
-def _level(facts: Evidence, level: str) -> float | None:
+def _level(facts: KernelFacts, level: str) -> float | None:
     """Fraction of a level's roof; 0 where the level is known to be idle."""
     return 0.0 if facts.number(f"{level}_transactions") == 0 else facts.number(f"{level}_of_roof")
 
 
-def _arithmetic(facts: Evidence, limits: Thresholds) -> float | None:
+def _arithmetic(facts: KernelFacts, limits: Thresholds) -> float | None:
     """The largest fraction of the peaks of all types that do any work; None when a type is unknown."""
     work = {name: facts.number(f"{name}_flops") for name in FP_TYPES}
     tensor = facts.tensor_operations()
@@ -189,7 +189,7 @@ def _arithmetic(facts: Evidence, limits: Thresholds) -> float | None:
     return max(known, default=0.0) if len(known) == len(fractions) else None
 
 
-def _issue(facts: Evidence, limits: Thresholds) -> float | None:
+def _issue(facts: KernelFacts, limits: Thresholds) -> float | None:
     """Fraction of the issue slots, or of the integer pipe where that is nearer and integers were counted."""
     rates = facts.numbers("issued_gips", "peak_gips")
     if rates is None or not rates[1]:
@@ -200,7 +200,7 @@ def _issue(facts: Evidence, limits: Thresholds) -> float | None:
     return max(issued, issued * share / limits.integer_rate)
 
 
-def _worst_issue(facts: Evidence, limits: Thresholds) -> float:
+def _worst_issue(facts: KernelFacts, limits: Thresholds) -> float:
     """Fraction of the integer pipe's limit if all instructions were integers; 0 where these were counted."""
     rates = facts.numbers("issued_gips", "peak_gips")
     if facts.number("integer_instructions") is not None or rates is None or not rates[1]:

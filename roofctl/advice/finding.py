@@ -23,7 +23,7 @@ _AXES: Final = 3
 class Finding:
     """One piece of advice.
 
-    ``kind`` is a stable name, ``text`` one sentence that says the figures and what to do, ``figures``
+    ``kind`` is a stable name, ``text`` one sentence with the figures and what to do, ``figures``
     the same figures under their names.
     """
 
@@ -33,7 +33,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class KernelFacts:
     """What is known of a kernel, per launch; None, nan and absence all mean unknown."""
 
     given: Mapping[str, Any]
@@ -44,8 +44,8 @@ class Evidence:
 
     def numbers(self, *names: str) -> tuple[float, ...] | None:
         """All of these numbers, or None when one of them is unknown."""
-        found = [self.number(name) for name in names]
-        known = tuple(value for value in found if value is not None)
+        values = [self.number(name) for name in names]
+        known = tuple(value for value in values if value is not None)
         return known if len(known) == len(names) else None
 
     def inside(self, table: str, key: str) -> float | None:
@@ -58,14 +58,14 @@ class Evidence:
         numbers = {str(key): _number(value) for key, value in entries.items()} if isinstance(entries, Mapping) else {}
         return {key: value for key, value in numbers.items() if value is not None}
 
-    def word(self, name: str) -> str:
+    def text(self, name: str) -> str:
         """A text by name; empty when unknown."""
         value = self.given.get(name)
         return value if isinstance(value, str) else ""
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this kernel's GPU; ``memory`` for no level."""
-        return level_label(level, self.word("memory_label") or LEVEL_LABELS["hbm"]) or "memory"
+        return level_label(level, self.text("memory_label") or LEVEL_LABELS["hbm"]) or "memory"
 
     def caveat(self, quantity: str) -> str:
         """The caveat of a quantity; empty when it is exact."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from roofctl.advice.finding import Evidence, Finding
+from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
 from roofctl.core.units import WARP_THREADS, percent
 
 
-def divergence(facts: Evidence, limits: Thresholds) -> Finding | None:
+def divergence(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """Warps of which few lanes are active."""
     known = facts.numbers("thread_instructions", "issued_warp_instructions")
     if known is None or not known[1]:
@@ -24,7 +24,7 @@ def divergence(facts: Evidence, limits: Thresholds) -> Finding | None:
     return Finding("divergence", text, {"active_lanes": WARP_THREADS * active, "lost_share": 1 - active})
 
 
-def predication(facts: Evidence, limits: Thresholds) -> Finding | None:
+def predication(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """Active lanes whose instructions are predicated off: short branches that the compiler flattened."""
     known = facts.numbers("predicated_thread_instructions", "thread_instructions")
     if known is None or not known[1]:

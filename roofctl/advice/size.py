@@ -6,12 +6,12 @@ import math
 from typing import Final
 
 from roofctl.advice.bounds import near_roof
-from roofctl.advice.finding import Evidence, Finding
+from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
 from roofctl.core.units import duration, percent
 
 
-def launch(facts: Evidence, limits: Thresholds) -> Finding | None:
+def launch(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """A time per launch that is not much more than what launching takes."""
     known = facts.numbers("seconds", "launch_seconds")
     if known is None or not 0 < known[0] <= limits.launch_close * known[1]:
@@ -23,8 +23,8 @@ def launch(facts: Evidence, limits: Thresholds) -> Finding | None:
     return Finding("launch_bound", text, {"seconds": known[0], "launch_seconds": known[1]})
 
 
-def too_small(facts: Evidence, limits: Thresholds) -> Finding | None:
-    """Fewer blocks than multiprocessors, or than the GPU has room for; not said near a roof."""
+def too_small(facts: KernelFacts, limits: Thresholds) -> Finding | None:
+    """Fewer blocks than multiprocessors, or than fit on the GPU at once; not reported near a roof."""
     if near_roof(facts, limits):
         return None
     blocks, sms, waves = facts.size("grid"), facts.number("sm_count"), facts.number("waves_per_sm")
@@ -55,8 +55,8 @@ def waves_text(waves: float) -> str:
     return f"{waves:.3g} waves" if waves else "under 0.005 waves"
 
 
-def tail(facts: Evidence, limits: Thresholds) -> Finding | None:
-    """Few waves, the last of them nearly empty; not said near a roof."""
+def tail(facts: KernelFacts, limits: Thresholds) -> Finding | None:
+    """Few waves, the last of them nearly empty; not reported near a roof."""
     waves = facts.number("waves_per_sm")
     if waves is None or not 1 < waves < limits.tail_waves + 1 or near_roof(facts, limits):
         return None

@@ -29,7 +29,7 @@ class Thresholds:
     tail_waves: float
     tail_part: float
     tail_lost: float
-    worth_saying: float
+    finding_share: float
     unit_stride_sectors: float
     widest_unit_stride_sectors: float
     used_bytes_per_sector: float
@@ -74,12 +74,12 @@ def parse(text: str) -> Thresholds:
 def _mapping(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
     if not isinstance(tree.get(key), dict):
         raise _fault(key, "a mapping of names")
-    found: dict[str, Any] = tree[key]
-    return found
+    entries: dict[str, Any] = tree[key]
+    return entries
 
 
 def _value(name: str, entry: object) -> object:
-    """The value of an entry that says what it means and why."""
+    """The number of one entry; the entry must have a meaning and a reason too."""
     if not isinstance(entry, dict) or entry.keys() != _KEYS:
         raise _fault(name, "value, meaning and reason")
     if not all(isinstance(entry[key], str) and entry[key].strip() for key in ("meaning", "reason")):

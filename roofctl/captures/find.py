@@ -16,7 +16,7 @@ from roofctl.core.errors import InputError
 _TABLES: Final = (".csv", ".csv.gz", ".csv.zst")
 _REPORTS: Final = (".ncu-rep", ".ncu-rep.gz", ".ncu-rep.zst")
 _OTHERS: Final = (".nvvp", ".nvprof", ".txt", ".log")
-"""Looked at only where nothing else is: a log beside its table holds no table."""
+"""Suffixes of files that are read only where there is no other: a log beside its table holds no table."""
 _RANK: Final = re.compile(r"(?:^|[^A-Za-z])rank[-_.=]?(\d{1,6})(?![A-Za-z\d])", re.IGNORECASE)
 _SHORT_RANK: Final = re.compile(r"(?P<before>.*[-_.]r)(?P<number>\d{1,6})(?P<after>(?![A-Za-z\d]).*)")
 _NUMBERED: Final = re.compile(r"(?P<before>.*[^\d.])\.(?P<number>\d{1,6})(?P<after>\.\D.*)")
@@ -83,12 +83,12 @@ def _profiles(files: Sequence[Path]) -> list[Path]:
 
 
 def _unnamed(path: Path) -> str:
-    """A path without what says that it is a table or a report, and packed."""
+    """A path without the suffixes of a table, a report, or compression."""
     return re.sub(r"\.(?:csv|ncu-rep)(?:\.\w+)?$", "", str(path))
 
 
 def _once(files: Iterable[Path]) -> list[Path]:
-    """Those that are no pipe or device, which reading may wait for without end; no link beside its own file."""
+    """Regular files, each once: no pipe or device, on which reading may block for ever; no link to another of them."""
     regular = [path for path in files if not special(path)]
     linked = {path: os.path.realpath(path) for path in regular if path.is_symlink()}
     seen = {os.path.realpath(path) for path in regular if path not in linked} if linked else set()
@@ -121,7 +121,7 @@ def ranks(paths: Sequence[Path]) -> list[int | None]:
     """The rank in each name, else None.
 
     ``rank3`` and ``rank_3`` in the name of a file, else of its folder, give it. ``out.3.csv`` and ``out_r003.csv``
-    give it only where the files of that name are numbered from 0 without a gap: else the number may be a process or
+    give it only where the files of that name are numbered from 0 on, none missing: else the number may be a process or
     a version.
     """
     numbered, short = _numbered(paths, _NUMBERED), _numbered(paths, _SHORT_RANK)

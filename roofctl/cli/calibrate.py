@@ -60,8 +60,8 @@ def calibrate(
     """Measure this GPU's ceilings: bandwidths, issue rate, launch time, FLOP rates, matrix rates.
 
     Each figure is the median of at least 20 samples. What a kernel computes is checked against a
-    known answer. Figures are kept with their spread and clocks in NAME.measured.yaml, which plot
-    and report then use. Clocks are never changed. A ceiling marked with ! has a note that says why it is doubtful.
+    known result. Figures are kept with their spread and clocks in NAME.measured.yaml, which plot
+    and report then use. Clocks are never changed. A ceiling with ! is doubtful; its note gives the reason.
 
     \b
     Example:

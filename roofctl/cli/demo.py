@@ -28,11 +28,11 @@ def demo(output: Path) -> None:
     from roofctl.core.errors import InputError
     from roofctl.core.resources import demo_capture
     from roofctl.output.picture import PictureRequest, picture
-    from roofctl.study.study import Request, study
+    from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
     if not output.is_dir():
         raise InputError(f"the folder {output} does not exist", hint="create it, or choose another with -o")
-    kernels = study(Request(inputs=(demo_capture(),)))
+    kernels = analyse_inputs(AnalysisRequest(inputs=(demo_capture(),)))
     print_table(kernels)
     drawn = picture(kernels, PictureRequest(mode="multi", title="Twelve kernels of known traffic"))
     say_notes(drawn.notes)

@@ -23,10 +23,10 @@ from roofctl.cli.inputs import partly_read, reading
 )
 @click.option("--force", is_flag=True, help="Replace an earlier export.")
 @click.option(
-    "--decimal", "mark", type=click.Choice(["point", "comma"]), help="Decimal separator, for files that leave it open."
+    "--decimal", type=click.Choice(["point", "comma"]), help="Decimal separator, for files that leave it open."
 )
 @talk_options
-def export(inputs: tuple[Path, ...], folder: Path, force: bool, mark: Any) -> None:
+def export(inputs: tuple[Path, ...], folder: Path, force: bool, decimal: Any) -> None:
     """Write captures as a Parquet dataset, one row per launch, for DuckDB, Dask, Spark or pandas.
 
     INPUT is what roofctl report takes: captures, files, folders of them, patterns in quotes. Each file or capture is
@@ -42,7 +42,7 @@ def export(inputs: tuple[Path, ...], folder: Path, force: bool, mark: Any) -> No
 
     sources = sources_of.locate(inputs)
     with reading() as watch:
-        done = exports.to_parquet(sources, folder, mark, force=force, watch=watch)
+        done = exports.to_parquet(sources, folder, decimal, force=force, watch=watch)
     say_notes([*sources_of.left_out(done.unread), *done.notes])
     say(f"Wrote {folder}: {done.captures:,} captures, {done.rows:,} rows")
     if done.unread:

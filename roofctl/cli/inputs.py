@@ -1,4 +1,4 @@
-"""What commands with captures as input share: the options, and inputs to a study."""
+"""What commands with captures as input share: the options, and inputs to an analysis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from roofctl.core.precisions import COUNTED
 
 if TYPE_CHECKING:
     from roofctl.core.errors import RoofctlError
-    from roofctl.study.study import Request, Study
+    from roofctl.study.analyse import Analysis, AnalysisRequest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,7 +36,7 @@ def _clock(_context: click.Context, _option: click.Parameter, value: str | None)
 
 
 def input_options(command: F) -> F:
-    """INPUTs and the options that say how inputs become kernels and ceilings."""
+    """INPUTs and the options that control how inputs become kernels and ceilings."""
     options = (
         click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
         click.option("--profile", metavar="NAME", help="GPU profile; default: by the capture's own device name."),
@@ -85,7 +85,6 @@ def input_options(command: F) -> F:
         ),
         click.option(
             "--decimal",
-            "mark",
             type=click.Choice(["point", "comma"]),
             help="Decimal separator, for files that leave it open.",
         ),
@@ -95,10 +94,10 @@ def input_options(command: F) -> F:
     return command
 
 
-def check_read(study: Study) -> None:
+def check_read(analysis: Analysis) -> None:
     """At the end of a command: raise PartlyRead when some of many inputs were left out."""
-    if study.unread:
-        raise partly_read(study.unread, len(study.unread) + len(study.sources), "shown")
+    if analysis.unread:
+        raise partly_read(analysis.unread, len(analysis.unread) + len(analysis.sources), "shown")
 
 
 def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlError:
@@ -110,23 +109,23 @@ def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlEr
     )
 
 
-def request_of(options: dict[str, Any], *, advice: bool = True) -> Request:
-    """The study request that ``input_options`` describe."""
+def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisRequest:
+    """The request that ``input_options`` describe."""
     from roofctl.roofline.select import Selection
-    from roofctl.study.study import Request
+    from roofctl.study.analyse import AnalysisRequest
 
     precisions = tuple(dict.fromkeys(options["precisions"]))
     if precisions and options["model"] != "flop":
         raise click.UsageError(f"--precision {precisions[0]} belongs to --model flop")
     if options["model"] == "flop" and options["instructions"] == "issued":
         raise click.UsageError("--instructions issued belongs to --model instruction")
-    return Request(
+    return AnalysisRequest(
         inputs=tuple(options["inputs"]),
         profile=options["profile"],
         ceilings=options["ceilings"],
         group=options["group"],
         instructions=options["instructions"],
-        mark=options["mark"],
+        decimal=options["decimal"],
         model=options["model"],
         precisions=precisions,
         clock=options["clock"],
@@ -172,11 +171,11 @@ def reading() -> Iterator[Callable[[int, int], None]]:
         bar.clear()
 
 
-def study_of(request: Request) -> Study:
-    """The study of a request, with a progress bar where it takes a while."""
+def analysis_of(request: AnalysisRequest) -> Analysis:
+    """The analysis of a request, with a progress bar where it takes a while."""
     from dataclasses import replace
 
-    from roofctl.study.study import study
+    from roofctl.study.analyse import analyse_inputs
 
     with reading() as watch:
-        return study(replace(request, watch=watch))
+        return analyse_inputs(replace(request, watch=watch))

@@ -9,12 +9,12 @@ import click
 
 from roofctl.cli.common import say, say_notes, talk_options
 from roofctl.cli.inputs import (
+    analysis_of,
     check_read,
     check_time_options,
     check_wall_options,
     input_options,
     request_of,
-    study_of,
 )
 
 if TYPE_CHECKING:
@@ -88,18 +88,18 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
     _check_together(options)
     if output:
         check_target(output, force=force)
-    study = study_of(request_of(options, advice=False))
-    if study.question:
-        raise study.question
+    analysis = analysis_of(request_of(options, advice=False))
+    if analysis.unknown_gpu:
+        raise analysis.unknown_gpu
     from roofctl.output.picture import default_target, picture
 
     request = _picture_request(options)
-    target = output or check_target(default_target(study, request), force=force)
-    drawn = picture(study, request)
+    target = output or check_target(default_target(analysis, request), force=force)
+    drawn = picture(analysis, request)
     say_notes(drawn.notes)
     drawn.save([target])
     say(f"Wrote {target}")
-    check_read(study)
+    check_read(analysis)
 
 
 def _check_together(options: dict[str, Any]) -> None:

@@ -125,7 +125,7 @@ def _load_report() -> None:
     # First: the run waits for this one, so that both threads load in the same order.
     import roofctl.profilers.results  # noqa: I001
     import roofctl.output.table
-    import roofctl.study.study  # noqa: F401
+    import roofctl.study.analyse  # noqa: F401
     from roofctl.core.errors import RoofctlError
     from roofctl.gpus.store import all_profiles
 
@@ -189,13 +189,13 @@ def describe(progress: Progress) -> str:
 def _report(capture: Capture) -> None:
     """The table of ``roofctl report``, with its notes."""
     from roofctl.cli.report import print_table
-    from roofctl.study.study import Request, study
+    from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
-    answer = study(Request(inputs=(capture.folder,)))
-    print_table(answer)
-    say_notes(answer.notes)
-    if answer.question:
-        say(f"note: {answer.question.message} Fractions and bounds are not known; {answer.question.hint}")
+    analysis = analyse_inputs(AnalysisRequest(inputs=(capture.folder,)))
+    print_table(analysis)
+    say_notes(analysis.notes)
+    if analysis.unknown_gpu:
+        say(f"note: {analysis.unknown_gpu.message} Fractions and bounds are not known; {analysis.unknown_gpu.hint}")
 
 
 def _say_outcome(capture: Capture, planned: ProfilePlan) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofctl.cli.common import put, say, say_notes, show_as, talk_options, terminal_width
-from roofctl.cli.inputs import check_read, check_time_options, input_options, request_of, study_of
+from roofctl.cli.inputs import analysis_of, check_read, check_time_options, input_options, request_of
 
 if TYPE_CHECKING:
-    from roofctl.study.study import Study
+    from roofctl.study.analyse import Analysis
 
 
 @click.command()
@@ -53,62 +53,62 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
 
     if times:
         check_time_options(options)
-    study = study_of(request_of(options))
+    analysis = analysis_of(request_of(options))
     if times:
-        _print_times(study, form, names=names)
+        _print_times(analysis, form, names=names)
         return
-    analysis = study.analysis
+    results = analysis.results
     if form == "table":
-        print_table(study)
+        print_table(analysis)
     elif form == "json":
-        show_as("json", document=reports.document(study))
+        show_as("json", document=reports.document(analysis))
     else:
         views = {"csv": reports.csv_table, "md": reports.markdown_table}
-        show_as(form, *views[form](analysis))
+        show_as(form, *views[form](results))
     if advice and form in ("table", "md"):
-        text = reports.advice_markdown(analysis) if form == "md" else reports.advice_text(analysis, terminal_width())
+        text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
         put(f"\n{text}" if text else "", newline=False)
     if names and form in ("table", "md"):
-        put("\n" + reports.full_names([each.result.kernel.name for each in analysis.explained]), newline=False)
-    say_notes(study.notes)
-    if study.question:
-        say(f"note: {study.question.message} Fractions and bounds are not known; {study.question.hint}")
-    check_read(study)
+        put("\n" + reports.full_names([each.result.kernel.name for each in results.explained]), newline=False)
+    say_notes(analysis.notes)
+    if analysis.unknown_gpu:
+        say(f"note: {analysis.unknown_gpu.message} Fractions and bounds are not known; {analysis.unknown_gpu.hint}")
+    check_read(analysis)
 
 
-def _print_times(study: Study, form: str, *, names: bool) -> None:
+def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
     from roofctl.output import timetable
     from roofctl.output.report import full_names
     from roofctl.roofline.time_based import sums
-    from roofctl.study.study import timings_of
+    from roofctl.study.analyse import timings_of
 
-    timings, notes = timings_of(study)
+    timings, notes = timings_of(analysis)
     views = {"table": timetable.table, "csv": timetable.csv_table, "md": timetable.markdown_table}
     if form == "json":
-        show_as("json", document=timetable.document(study, timings, [note.text for note in notes]))
+        show_as("json", document=timetable.document(analysis, timings, [note.text for note in notes]))
     else:
         show_as(form, *views[form](timings))
     if form == "table":
-        say(describe_ceilings(study))
+        say(describe_ceilings(analysis))
         say(sums(timings))
     if names and form in ("table", "md"):
         put("\n" + full_names([timing.kernel for timing in timings]), newline=False)
-    say_notes([*study.general, *notes])
+    say_notes([*analysis.capture_notes, *notes])
 
 
-def print_table(study: Study) -> None:
+def print_table(analysis: Analysis) -> None:
     """The kernel table on stdout, and on stderr the ceilings it compares with."""
     from roofctl.output import report as reports
 
-    show_as("table", *reports.table(study.analysis))
-    if study.rooflines:
-        say(describe_ceilings(study))
+    show_as("table", *reports.table(analysis.results))
+    if analysis.rooflines:
+        say(describe_ceilings(analysis))
 
 
-def describe_ceilings(study: Study) -> str:
+def describe_ceilings(analysis: Analysis) -> str:
     """One line: GPU, basis and clock of the ceilings."""
     from roofctl.output.captions import clock_texts
 
-    roofline = study.rooflines[0]
-    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_texts(study)])
+    roofline = analysis.rooflines[0]
+    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_texts(analysis)])

@@ -87,7 +87,7 @@ def conclude(verdict: Verdict, *, complete: bool) -> None:
         )
     if verdict.absent and complete:
         raise VerificationError(
-            f"not profiled: {', '.join(verdict.absent)}", hint="see what the profiler said above; try again with -v"
+            f"not profiled: {', '.join(verdict.absent)}", hint="see the profiler's messages above; try again with -v"
         )
     if verdict.absent:
         say(f"note: the capture does not have {', '.join(verdict.absent)}")

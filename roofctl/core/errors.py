@@ -50,7 +50,7 @@ class UnfitTool(ToolError):  # noqa: N818
 
 
 class ToolTimeout(ToolError):  # noqa: N818
-    """A tool, or an application under a profiler, ran past its time limit and was stopped. As ``timeout`` has it."""
+    """A tool, or an application under a profiler, was stopped at its time limit. The code is that of ``timeout``."""
 
     exit_code = 124
 
@@ -68,7 +68,7 @@ class DeviceError(RoofctlError):
 
 
 class VerificationError(RoofctlError):
-    """A microbenchmark computed a wrong answer, or counters disagree with known work."""
+    """A microbenchmark computed a wrong result, or counters disagree with known work."""
 
     exit_code = 6
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes: a file is complete, or not there."""
 
 from __future__ import annotations
 

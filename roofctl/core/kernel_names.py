@@ -17,7 +17,7 @@ _OPERATOR_END: Final = re.compile(
     r"(?:^|[^\w])operator\s*(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[<>!=+\-*/%^&|~]=?|&&|\|\||\+\+|--|,)?$"
 )
 _ELLIPSIS: Final = "…"
-# Characters that steer a terminal, or hide and reorder text: controls (C0 and C1), marks of direction,
+# Characters that steer a terminal, or hide and reorder text: controls (C0 and C1), directional formatting,
 # zero widths, and halves of surrogate pairs, which no stream can encode.
 _STEERING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
@@ -148,7 +148,7 @@ def elide(text: str, width: int) -> str:
 
 
 def _with_templates(kernel: str) -> str:
-    """Base name with its template arguments: the next shortest way to tell two kernels apart."""
+    """Base name with its template arguments, which may differ between kernels of one base name."""
     base = base_name(kernel)
     body = _cut_parameters(kernel.strip())
     position = body.rfind(base)
@@ -159,7 +159,7 @@ def short_names(kernels: Iterable[str], width: int = 48) -> dict[str, str]:
     """A distinct short name per full name.
 
     The base name where it is unique; for kernels that share it, all of them with template
-    arguments, or with parameters, where that is whole and tells them apart; else numbered.
+    arguments, or with parameters, where these fit and differ; else numbered.
     Names are elided in the middle to ``width`` characters.
     """
     full = list(dict.fromkeys(kernels))
@@ -168,11 +168,11 @@ def short_names(kernels: Iterable[str], width: int = 48) -> dict[str, str]:
         families[elide(base_name(kernel), width)].append(kernel)
     result: dict[str, str] = {}
     for stem, members in families.items():
-        result.update({members[0]: stem} if len(members) == 1 else _told_apart(stem, members, width))
+        result.update({members[0]: stem} if len(members) == 1 else _distinct_names(stem, members, width))
     return {kernel: result[kernel] for kernel in full}
 
 
-def _told_apart(stem: str, members: list[str], width: int) -> dict[str, str]:
+def _distinct_names(stem: str, members: list[str], width: int) -> dict[str, str]:
     """Short names of kernels that share their base name, all of one form."""
     for form in (_with_templates, str.strip):
         shorts = [form(kernel) for kernel in members]

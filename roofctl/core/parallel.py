@@ -1,4 +1,4 @@
-"""The same function on many items, in processes: reading is Python, which threads would not make faster."""
+"""One function on many items in several processes: reading is Python code, which threads would not make faster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BATCH: Final = 8
 _MOST: Final = 32
 _QUIET: Final = "ignore:resource_tracker:UserWarning"
 _OURS: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-"""Signals that this process answers for its workers, which a terminal or a batch system sends them too."""
+"""Signals that this process handles for its workers too: a terminal or a batch system sends them to all."""
 
 
 def processors() -> int:
@@ -62,7 +62,7 @@ def each(
                 hint="give fewer or smaller files at a time",
             ) from error
         except BaseException:
-            # What they work on is not wanted any more, and may take minutes.
+            # Their results are not needed any more, and may take minutes.
             for process in list((pool._processes or {}).values()):  # noqa: SLF001 - public from 3.14 on
                 process.kill()
             raise
@@ -80,7 +80,7 @@ def _signals_later() -> Iterator[None]:
     handlers: dict[int, Any] = {}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
     try:
-        # A library's thread, which blocks nothing, may be the one that the system tells.
+        # The system may deliver a signal to a library's thread, which blocks nothing.
         if threading.current_thread() is threading.main_thread():
             for number in _OURS:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
@@ -104,7 +104,7 @@ def _start_server() -> None:
 
 @contextmanager
 def _quiet_tracker() -> Iterator[None]:
-    """The tracker removes what an interrupt leaves behind; that there was something is no news for a user.
+    """Silence the warning of multiprocessing's resource tracker: it removes what an interrupt leaves behind.
 
     It is started with the warning options of this process.
     """

@@ -1,4 +1,4 @@
-"""The types of operation that ceilings and counters are given for: one table, with nothing heavy behind it."""
+"""The types of operation that ceilings and counters are given for: one table, which imports no heavy library."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def stream(
 
 
 def _nothing() -> None:
-    """The poll of a caller who has none."""
+    """The default of ``poll``: does nothing."""
 
 
 def _words(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ def _in_group(group: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _started(words: Sequence[str], start: Callable[[], subprocess.Popen[bytes]]) -> Iterator[subprocess.Popen[bytes]]:
-    """A started child, waited for at the end; what the system says against starting it becomes ToolNotFound."""
+    """A started child, waited for at the end. Raises ToolNotFound when the system cannot start it."""
     try:
         child = start()
     except FileNotFoundError as error:
@@ -254,13 +254,13 @@ class _ProcessGroup:
         return state is not None
 
     def send(self, number: int) -> None:
-        """Send a signal to everyone in the group."""
+        """Send a signal to every process in the group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.id, number)
 
     @contextlib.contextmanager
     def ended_on_error(self) -> Iterator[None]:
-        """Nobody in the group outlives a fault of our own."""
+        """Kill the group when the block raises: no process outlives an error of ours."""
         try:
             yield
         except BaseException:
@@ -333,7 +333,7 @@ class _Stopper:
         self._family.look(self._group.id, but=self._group.leader)
 
     def _notice_late(self) -> None:
-        """A Ctrl-C that ended the child before it was seen; its children may be deaf to it."""
+        """Handle a Ctrl-C that ended the child before it was noticed; its children may ignore it."""
         if self.reason is not None:
             return
         by_terminal = self._screen.held and self._group.interrupted_at_last()

@@ -1,4 +1,4 @@
-"""A process, its descendants, and its process group: all that has to end with it.
+"""A process, its descendants, and its process group: all processes that have to end with it.
 
 Launchers (torchrun) start their workers in sessions of their own; a parent that ends first leaves children that
 are known by their group only.

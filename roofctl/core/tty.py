@@ -63,7 +63,7 @@ class Screen:
 
 @contextlib.contextmanager
 def lent() -> Iterator[Screen]:
-    """The terminal of our input, taken back at the end. No terminal, or not in front of it: nothing to lend."""
+    """The terminal of our input, taken back at the end. Without one, or in the background, nothing is lent."""
     screen = Screen(_own_terminal())
     try:
         yield screen
@@ -76,6 +76,6 @@ def _own_terminal() -> int | None:
         descriptor = sys.stdin.fileno()
         if os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp():
             return descriptor
-    except (AttributeError, ValueError, OSError):  # no input at all, or a stand-in without a descriptor
+    except (AttributeError, ValueError, OSError):  # no input at all, or an object without a descriptor
         return None
     return None

@@ -132,7 +132,7 @@ def significant(value: float, digits: int = 4) -> str:
     """``value`` rounded to significant digits, never in exponent form below 1e6."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
-    # Rounding may add a digit before the mark (999.96), so the exponent is that of the rounded value.
+    # Rounding may add a digit before the decimal separator (999.96), so the exponent is that of the rounded value.
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(_rounded(value, digits)))))
     if decimals > digits + 4:
         return f"{value:.{digits - 1}e}"

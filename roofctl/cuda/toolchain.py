@@ -176,7 +176,7 @@ def _with_includes(path: Path) -> str:
 
 
 def _keep(path: Path, image: bytes) -> None:
-    """Write to the cache in one step; a cache that cannot be written only costs time."""
+    """Write to the cache atomically; a cache that cannot be written only costs time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_path(path) as temporary:

@@ -11,7 +11,7 @@ from typing import Final
 from roofctl.core import process
 from roofctl.core.errors import ToolError, ToolFailed, ToolNotFound
 
-ANSWER_SECONDS: Final = 120.0
+VERSION_SECONDS: Final = 120.0
 """Time limit for `--version`: the first start from a network disk is slow."""
 
 VERSIONS: Final = {
@@ -115,17 +115,19 @@ def version_in(name: str, text: str) -> str | None:
 def ask_version(name: str, path: str) -> str:
     """The version that ``path --version`` prints. A wrapper that does not run the tool is an error that names it."""
     try:
-        answer = process.run([path, "--version"], timeout=ANSWER_SECONDS)
-    except ToolError as error:  # it hangs, or is no program: as useless as one that fails
+        completed = process.run([path, "--version"], timeout=VERSION_SECONDS)
+    except ToolError as error:  # a tool that hangs, or is no program, is treated as one that fails
         raise ToolFailed(
             f"{path} is on PATH but does not run {name}: {error.message}", hint=wrapper_hint(name)
         ) from error
-    version = version_in(name, answer.stdout + answer.stderr)
-    if version and answer.returncode == 0:
+    version = version_in(name, completed.stdout + completed.stderr)
+    if version and completed.returncode == 0:
         return version
-    printed = next((line.strip() for line in (answer.stderr + answer.stdout).splitlines() if line.strip()), "nothing")
+    printed = next(
+        (line.strip() for line in (completed.stderr + completed.stdout).splitlines() if line.strip()), "nothing"
+    )
     raise ToolFailed(
-        f"{path} is on PATH but does not run {name}: `{path} --version` exited {answer.returncode} and printed: "
+        f"{path} is on PATH but does not run {name}: `{path} --version` exited {completed.returncode} and printed: "
         f"{printed[:200]}",
         hint=wrapper_hint(name),
     )

@@ -60,7 +60,7 @@ def permission_check(permission: Permission, host: str, *, gpus: bool) -> Check:
 
 
 def lock_checks(locks: tuple[LockFile, ...]) -> list[Check]:
-    """One check per lock file; one that says so where there is none."""
+    """One check per lock file; a single good one where there is none."""
     return [lock_check(lock) for lock in locks] or [ok("ncu lock file", "none")]
 
 

@@ -103,14 +103,14 @@ def _nvml_gpu(lib: Any, handle: Any, index: int) -> dict[str, Any]:
     capability = ask("nvmlDeviceGetCudaComputeCapability")
     mig, ecc = ask("nvmlDeviceGetMigMode"), ask("nvmlDeviceGetEccMode")
     memory, busy = ask("nvmlDeviceGetMemoryInfo"), ask("nvmlDeviceGetUtilizationRates")
-    words = {0: "Disabled", 1: "Enabled"}
+    states = {0: "Disabled", 1: "Enabled"}
     return {
         "index": str(index),
         "name": _string(ask("nvmlDeviceGetName")),
         "uuid": _string(ask("nvmlDeviceGetUUID")),
         "compute_cap": ".".join(map(str, capability)) if capability else None,
-        "mig.mode.current": words.get(mig[0]) if mig else None,
-        "ecc.mode.current": words.get(ecc[0]) if ecc else None,
+        "mig.mode.current": states.get(mig[0]) if mig else None,
+        "ecc.mode.current": states.get(ecc[0]) if ecc else None,
         "clocks.sm": ask("nvmlDeviceGetClockInfo", lib.NVML_CLOCK_SM),
         "clocks.max.sm": ask("nvmlDeviceGetMaxClockInfo", lib.NVML_CLOCK_SM),
         "clocks.mem": ask("nvmlDeviceGetClockInfo", lib.NVML_CLOCK_MEM),
@@ -146,8 +146,8 @@ def _text(error: Exception) -> str:
 def main(arguments: list[str]) -> None:
     # The folder of this file and the current one hold names that could hide a real package.
     sys.path[:] = [folder for folder in sys.path if folder not in ("", str(Path(__file__).parent))]
-    answers: dict[str, Callable[..., dict[str, Any]]] = {"cuda": cuda, "nvml": nvml, "import": importing}
-    sys.stdout.write(json.dumps(answers[arguments[0]](*arguments[1:])))
+    probes: dict[str, Callable[..., dict[str, Any]]] = {"cuda": cuda, "nvml": nvml, "import": importing}
+    sys.stdout.write(json.dumps(probes[arguments[0]](*arguments[1:])))
 
 
 if __name__ == "__main__":

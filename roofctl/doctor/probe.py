@@ -25,7 +25,7 @@ from roofctl.profilers import ncu as profiler
 from roofctl.profilers.options import check_minimum
 from roofctl.quantities.catalogue import PROFILERS
 
-_ANSWER_SECONDS: Final = 20.0
+_TIME_LIMIT_SECONDS: Final = 20.0
 _CHILD: Final = Path(__file__).with_name("child.py")
 
 
@@ -38,7 +38,7 @@ class ToolOutput:
     text: str = ""
 
 
-def ask(argv: Sequence[str], seconds: float = _ANSWER_SECONDS) -> ToolOutput:
+def ask(argv: Sequence[str], seconds: float = _TIME_LIMIT_SECONDS) -> ToolOutput:
     """Run a program quietly."""
     try:
         done = process.run(argv, timeout=seconds)
@@ -70,11 +70,11 @@ class Host:
 
     def ask_child(self, *arguments: str) -> dict[str, Any]:
         """The output of ``child.py``, run by this Python."""
-        answer = self.ask([sys.executable, str(_CHILD), *arguments])
+        output = self.ask([sys.executable, str(_CHILD), *arguments])
         try:
-            document: dict[str, Any] = json.loads(answer.stdout)
+            document: dict[str, Any] = json.loads(output.stdout)
         except json.JSONDecodeError:
-            return {"problem": _first_line(answer.text) or f"the child process ended with status {answer.returncode}"}
+            return {"problem": _first_line(output.text) or f"the child process ended with status {output.returncode}"}
         return document
 
 
@@ -103,12 +103,12 @@ def program(host: Host, name: str) -> m.Program:
     path = host.which(name)
     if path is None:
         return m.Program(name, problem="not on PATH", fix=tools.elsewhere_hint(name, host.root))
-    answer = host.ask([path, "--version"])
-    version = tools.version_in(name, answer.text)
-    if answer.returncode == 0 and version:
+    output = host.ask([path, "--version"])
+    version = tools.version_in(name, output.text)
+    if output.returncode == 0 and version:
         return _new_enough(m.Program(name, path, version))
-    printed = _first_line(answer.text) or "nothing"
-    ended = "" if answer.returncode is None else f", ends with status {answer.returncode}"
+    printed = _first_line(output.text) or "nothing"
+    ended = "" if output.returncode is None else f", ends with status {output.returncode}"
     return m.Program(
         name,
         path,
@@ -137,8 +137,8 @@ def ncu_chips(host: Host, ncu: m.Program) -> frozenset[str] | None:
     """The chips that this ncu knows; None when it prints none."""
     if ncu.path is None or ncu.problem:
         return None
-    answer = host.ask([ncu.path, "--list-chips"])
-    chips = profiler.chips_in(answer.stdout) if answer.returncode == 0 else ()
+    output = host.ask([ncu.path, "--list-chips"])
+    chips = profiler.chips_in(output.stdout) if output.returncode == 0 else ()
     return frozenset(chips) or None
 
 
@@ -153,14 +153,14 @@ def devices(host: Host) -> m.Devices:
 def _by_smi(host: Host, tool: str) -> m.Devices:
     fields = [*gpus.QUERY_FIELDS]
     while fields:
-        answer = host.ask([tool, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"])
-        known = gpus.without_refused(fields, answer.text)
-        if answer.returncode == 0 or known == fields:
+        output = host.ask([tool, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"])
+        known = gpus.without_refused(fields, output.text)
+        if output.returncode == 0 or known == fields:
             break
         fields = known
-    rows = gpus.rows(answer.stdout, fields) if answer.returncode == 0 else []
+    rows = gpus.rows(output.stdout, fields) if output.returncode == 0 else []
     if not rows:
-        return m.Devices(problem=f"nvidia-smi says: {_first_line(answer.text) or 'nothing'}")
+        return m.Devices(problem=f"nvidia-smi says: {_first_line(output.text) or 'nothing'}")
     users = _users(host, tool)
     return m.Devices(
         tuple(replace(gpu, pids=users.get(gpu.uuid or "", ())) for gpu in _numbered(rows)),
@@ -171,26 +171,26 @@ def _by_smi(host: Host, tool: str) -> m.Devices:
 
 def _users(host: Host, tool: str) -> dict[str, tuple[int, ...]]:
     """Processes that compute, by the UUID of their GPU."""
-    answer = host.ask([tool, "--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader,nounits"])
+    output = host.ask([tool, "--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader,nounits"])
     users: dict[str, tuple[int, ...]] = {}
-    for row in gpus.rows(answer.stdout, ("uuid", "pid")) if answer.returncode == 0 else ():
+    for row in gpus.rows(output.stdout, ("uuid", "pid")) if output.returncode == 0 else ():
         if row["pid"].isdigit():
             users[row["uuid"]] = (*users.get(row["uuid"], ()), int(row["pid"]))
     return users
 
 
 def _by_nvml(host: Host) -> m.Devices:
-    answer = host.ask_child("nvml")
-    rows = answer.get("gpus") or ()
+    document = host.ask_child("nvml")
+    rows = document.get("gpus") or ()
     listed = [replace(gpu, pids=tuple(row["pids"])) for gpu, row in zip(_numbered(rows), rows, strict=True)]
-    message = answer.get("problem", "no GPU")
+    message = document.get("problem", "no GPU")
     # That pynvml is absent is no problem: nvidia-smi is the usual way.
     problem = "" if listed or "No module named" in message else f"NVML says: {message}"
-    return m.Devices(tuple(listed), "NVML" if listed else "", answer.get("driver"), problem)
+    return m.Devices(tuple(listed), "NVML" if listed else "", document.get("driver"), problem)
 
 
 def _numbered(rows: Sequence[Mapping[str, object]]) -> list[Gpu]:
-    """The GPUs of some rows; the position stands in for an index that is not given."""
+    """The GPUs of some rows; the position is used for an index that is not given."""
     listed = map(gpus.gpu_of, rows)
     return [gpu if gpu.index is not None else replace(gpu, index=place) for place, gpu in enumerate(listed)]
 
@@ -211,10 +211,10 @@ def matched(devices: m.Devices, cwd: Path) -> m.Devices:
 
 def cuda_driver(host: Host) -> m.CudaDriver:
     """The CUDA driver library, loaded in a child."""
-    answer = host.ask_child("cuda")
-    if "problem" in answer:
-        return m.CudaDriver(problem=answer["problem"])
-    return m.CudaDriver(answer["version"], tuple(m.CudaDevice(**device) for device in answer["devices"]))
+    document = host.ask_child("cuda")
+    if "problem" in document:
+        return m.CudaDriver(problem=document["problem"])
+    return m.CudaDriver(document["version"], tuple(m.CudaDevice(**device) for device in document["devices"]))
 
 
 def permission(host: Host) -> m.Permission:
@@ -242,8 +242,8 @@ def packages(host: Host) -> tuple[m.Package, ...]:
 
 
 def _imported(host: Host, name: str, module: str, fix: str) -> m.Package:
-    answer = host.ask_child("import", module)
-    return m.Package(name, fix, answer.get("version"), answer.get("problem", ""), answer.get("missing", False))
+    document = host.ask_child("import", module)
+    return m.Package(name, fix, document.get("version"), document.get("problem", ""), document.get("missing", False))
 
 
 def _installed(name: str) -> m.Package:

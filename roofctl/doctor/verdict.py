@@ -1,4 +1,4 @@
-"""What all checks together mean: an error to end with, or a document for scripts. Pure."""
+"""The result of all checks: an error to end with, or a document for scripts. Pure."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def measured_roofline(profile: GpuProfile, measured: Measured) -> Roofline:
             bandwidths.append(Bandwidth(level, ceiling.value, "measured", clock, ceiling.method))
     issue = measured.ceilings.get("issue")
     if issue is None:
-        absent["issue"] = "the issue rate was not measured on this GPU; the theoretical peak stands in"
+        absent["issue"] = "the issue rate was not measured on this GPU; the theoretical peak is used"
         peak = _peak(profile, boost_clock(profile))
     else:
         peak = Peak(issue.value, "measured", _sm_clock(issue), issue.method)
@@ -85,7 +85,7 @@ def _peak(profile: GpuProfile, clock: Clock) -> Peak:
 
 
 def _per_sm(level: str, width: int | None, profile: GpuProfile, clock: Clock) -> Bandwidth | None:
-    """What every SM delivers by itself: L1 and shared memory."""
+    """Bandwidth of L1 or shared memory: bytes per clock of one SM, times SMs and clock."""
     if width is None:
         return None
     sms = profile.sm_count.value

@@ -46,7 +46,7 @@ def dotted(key: KeyPath) -> str:
 
 
 def seen(value: object) -> str:
-    """A value as the message shows it, with its kind, since YAML's idea of it may surprise."""
+    """A value as the message shows it, with its type, which YAML may have read otherwise than it was meant."""
     if value is None:
         return "null"
     kind = next((text for cls, text in _KINDS if isinstance(value, cls)), type(value).__name__)
@@ -71,7 +71,7 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> tuple[KeyPath, str]:
 def _expected(error: ErrorDetails, model: type[BaseModel]) -> str:
     key, kind, value = error["loc"], error["type"], error["input"]
     if kind in ("int_type", "float_type"):
-        return _EXPECTED[kind] + _number_advice(value, whole=kind == "int_type")
+        return _EXPECTED[kind] + _number_advice(value, integer=kind == "int_type")
     if kind == "literal_error":
         return str(error["ctx"]["expected"])
     if kind == "model_type":
@@ -83,11 +83,11 @@ def _expected(error: ErrorDetails, model: type[BaseModel]) -> str:
     return _EXPECTED.get(kind, error["msg"])
 
 
-def _number_advice(value: object, *, whole: bool) -> str:
+def _number_advice(value: object, *, integer: bool) -> str:
     """How to spell a number that YAML took for something else."""
     if value is None:
         return "; it must be known, there is no roofline without it"
-    if isinstance(value, float) and whole and value.is_integer():
+    if isinstance(value, float) and integer and value.is_integer():
         return f": write {int(value)}"
     if not isinstance(value, str):
         return ""
@@ -95,7 +95,7 @@ def _number_advice(value: object, *, whole: bool) -> str:
         number = float(value)
     except ValueError:
         return ""
-    spelling = str(int(number)) if whole and number.is_integer() else yaml_number(number)
+    spelling = str(int(number)) if integer and number.is_integer() else yaml_number(number)
     if value.strip() == spelling:
         return f": write {spelling} without quotes"
     return f": YAML takes {value} for text, write {spelling}"

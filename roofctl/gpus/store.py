@@ -198,7 +198,7 @@ def _by_alias(name: str, files: tuple[Path, ...], layer: Layer) -> FoundProfile 
 
 
 def _readable(files: tuple[Path, ...]) -> Iterator[FoundProfile]:
-    """The profiles that load; a broken neighbour must not stop the lookup of another name."""
+    """The profiles that load; a broken file must not stop the lookup of another name."""
     for path in files:
         try:
             profile = load_profile(path)

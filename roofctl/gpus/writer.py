@@ -1,4 +1,4 @@
-"""Write a GPU profile as YAML that people fill in: one fact a line, comments that explain, no traps."""
+"""Write a GPU profile as YAML that people fill in: a fact a line, explained, with numbers that PyYAML reads as such."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _scalar(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int | float):
         return yaml_number(value)
-    # A JSON text is a YAML text; a plain word stays plain where YAML reads it as one.
+    # A JSON text is a YAML text; a plain text stays plain where YAML reads it as one.
     if _PLAIN_WORD.match(value) and yaml.safe_load(value) == value:
         return str(value)
     return json.dumps(value, ensure_ascii=False)

@@ -54,7 +54,7 @@ def read_document(path: Path) -> Document:
     except yaml.YAMLError as error:
         raise InputError(f"{path}{_where(error)}: not valid YAML: {_what(error)}", hint=_SYNTAX_HINT) from error
     except (ValueError, RecursionError) as error:
-        # PyYAML lets a date such as 2024-13-45 or a bottomless nesting escape as a plain Python error.
+        # PyYAML lets a date such as 2024-13-45 or very deep nesting escape as a plain Python error.
         raise InputError(f"{path}: a value cannot be read: {error}", hint=_SYNTAX_HINT) from error
     return Document(path, data, lines, tuple(duplicates))
 
@@ -86,7 +86,7 @@ def _walk(
 ) -> None:
     """Note the line of each key under ``node``, and the keys that appear twice in one mapping."""
     if id(node) in visited:
-        # A reference can make a small file endless, and it hides which line a value stands on.
+        # An alias can make a small file endless, and hides the line of a value.
         problem = "references (&name, *name) are not supported; write the value out"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
     visited.add(id(node))

@@ -278,9 +278,9 @@ def _joined(
     for name in _quantities(parts):
         order = timed if _is_of_time(name) else _by_caveat(parts, name)
         texts = [(present[i], parts[i].caveats.get(name, "")) for i in order if name in parts[i].quantities]
-        for row, found in enumerate(caveats):
-            found[name] = next((text for here, text in texts if here[row]), "")
-    return pd.DataFrame(columns).assign(part=-1), [{n: t for n, t in found.items() if t} for found in caveats]
+        for row, of_row in enumerate(caveats):
+            of_row[name] = next((text for here, text in texts if here[row]), "")
+    return pd.DataFrame(columns).assign(part=-1), [{n: t for n, t in of_row.items() if t} for of_row in caveats]
 
 
 def _first_known(columns: Sequence[pd.Series]) -> pd.Series:

@@ -136,7 +136,7 @@ def _apply(given: _Given, recipe: Recipe) -> pd.Series:
 
 
 def weighted_sum(columns: Mapping[str, pd.Series], weights: Mapping[str, int]) -> pd.Series:
-    """Row by row: sum of weight x value; missing where any value is missing. Whole numbers stay Int64."""
+    """Row by row: sum of weight x value; missing where any value is missing. Integers stay Int64."""
     terms = [columns[name] if weight == 1 else columns[name] * weight for name, weight in weights.items()]
     total = terms[0]
     for term in terms[1:]:
@@ -145,7 +145,7 @@ def weighted_sum(columns: Mapping[str, pd.Series], weights: Mapping[str, int]) -
 
 
 def divide_exactly(values: pd.Series, divisor: int) -> pd.Series:
-    """``values / divisor``, as Int64 when every one is whole and divisible."""
+    """``values / divisor``, as Int64 when every quotient is an integer."""
     if values.dtype == "Int64" and bool((values.dropna() % divisor == 0).all()):
         return values // divisor
     return values.astype("Float64") / divisor
@@ -217,7 +217,7 @@ def _why_not_composed(quantity: Quantity, given: _Given) -> str:
 
 
 def _listed(counters: Sequence[str]) -> str:
-    """Counters in words; a family of ncu that differs in its last part only is named once."""
+    """Counters as text; a family of ncu that differs in its last part only is named once."""
     stem = os.path.commonprefix(list(counters))
     if len(counters) > 1 and "_" in stem and all(counter.endswith(".sum") for counter in counters):
         cut = stem.rindex("_") + 1

@@ -66,7 +66,7 @@ class Round:
 
 
 class Verify(Protocol):
-    """Compares an answer with the host's; ``full`` means at the size that is timed."""
+    """Compares a result with the host's; ``full`` means at the size that is timed."""
 
     def __call__(self, *, full: bool) -> None: ...
 

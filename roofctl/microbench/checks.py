@@ -1,4 +1,4 @@
-"""Compare what a kernel computed with what the host knows it must be; each function raises VerificationError."""
+"""Compare what a kernel computed with the host's result; each function raises VerificationError."""
 
 from __future__ import annotations
 

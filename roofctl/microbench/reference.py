@@ -1,4 +1,4 @@
-"""The host's answers: sums of patterns, recurrences, matrix products. Pure Python, no arrays library."""
+"""Expected results, computed on the host: sums of patterns, recurrences, matrix products. Pure Python."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def product(a: Sequence[float], b: Sequence[float], m: int, n: int, times: int) 
 
 
 def worst(seen: Sequence[float], expected: Sequence[float], tolerance: float) -> tuple[int, ...]:
-    """Places where an answer is off by more than ``tolerance`` of the largest expected value; NaN always is."""
+    """Indices of values that are off by more than ``tolerance`` of the largest expected value; NaN always is."""
     scale = max((abs(value) for value in expected), default=0.0) or 1.0
     pairs = zip(seen, expected, strict=True)
     return tuple(i for i, (s, e) in enumerate(pairs) if not abs(s - e) <= tolerance * scale)

@@ -29,7 +29,7 @@ def label(profile: GpuProfile, ceiling: str) -> str:
 
 
 def cells(outcome: Outcome, profile: GpuProfile) -> list[str]:
-    """One line under ``COLUMNS``; empty for a sweep. ``!`` marks a ceiling with a note that says why it is doubtful."""
+    """One line under ``COLUMNS``; empty for a sweep. ``!``: a note gives a reason to doubt the ceiling."""
     if isinstance(outcome, Absent):
         return [outcome.name, "", "", "", "", "", "", outcome.reason]
     if not isinstance(outcome, Ceiling):

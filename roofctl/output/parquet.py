@@ -1,8 +1,8 @@
 """Captures as a Parquet dataset: one row per launch, partitioned by capture, for DuckDB, Dask or Spark.
 
 Columns are the same in every file. A row stands for ``launches`` launches: 1, or those that a summary counted.
-Counts and ``seconds`` are sums over them, so that sums of rows are right; counts are whole numbers. Clocks, ratios
-and ``sm_count`` are what they are. What is not known is null, and ``caveats`` says what is not exact.
+Counts and ``seconds`` are sums over them, so that sums of rows are right; counts are integers. Clocks, ratios
+and ``sm_count`` are not summed. What is not known is null, and ``caveats`` lists what is not exact.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from roofctl.study.load import Source, Watch
 
 SCHEMA: Final = 1
 MARKER: Final = "_roofctl.json"
-"""Says that a folder is an export; readers of datasets pass over names that begin like this."""
+"""File by which a folder is recognised as an export; readers of datasets skip names that begin like this."""
 _NOT_SUMMED: Final = frozenset({"sm_count"}) | {
     name for name, quantity in catalogue().quantities.items() if quantity.dimension in ("hertz", "ratio")
 }
-"""Clocks, ratios and facts of the device: what they are, not what launches add up to."""
+"""Clocks, ratios and facts of the device, which are not summed over launches."""
 _SECONDS: Final = 0.01
-"""What a capture costs beside reading it, roughly."""
+"""Rough cost of a capture beside reading it."""
 _TEXTS: Final = ("kernel", "grid", "block", "process", "device", "compute_capability")
 
 
 @dataclass(frozen=True)
 class Written:
-    """What became of one source: rows of each capture in it, and what to tell the user."""
+    """One source after writing: the rows of each capture in it, and notes for the user."""
 
     rows: tuple[int, ...]
     notes: tuple[Note, ...] = ()
@@ -86,12 +86,12 @@ def schema() -> pa.Schema:
 def to_parquet(
     sources: Sequence[Source],
     folder: Path,
-    mark: DecimalSeparator | None,
+    decimal: DecimalSeparator | None,
     *,
     force: bool = False,
     watch: Watch | None = None,
 ) -> Export:
-    """Write sources to ``folder``, which is there whole at the end or as it was before.
+    """Write sources to ``folder``, which is complete at the end or as it was before.
 
     One capture at a time is in memory, per process. Raises InputError when the folder exists (and without ``force``,
     or when it is no export), and for a source that cannot be read where few are named, or none can. Raises OSError.
@@ -102,7 +102,7 @@ def to_parquet(
     temporary = folder.with_name(f".{folder.name[:40]}-{secrets.token_hex(4)}.partial")
     temporary.mkdir()
     try:
-        export = _write(sources, temporary, mark, watch or inputs.unwatched)
+        export = _write(sources, temporary, decimal, watch or inputs.unwatched)
         facts = {"schema": SCHEMA, "roofctl": __version__, "captures": export.captures, "rows": export.rows}
         (temporary / MARKER).write_text(json.dumps(facts) + "\n", encoding="utf-8")
         notes = _replace(temporary, folder)
@@ -169,14 +169,14 @@ def _replace(temporary: Path, folder: Path) -> list[Note]:
     return []
 
 
-def _write(sources: Sequence[Source], folder: Path, mark: DecimalSeparator | None, watch: Watch) -> Export:
+def _write(sources: Sequence[Source], folder: Path, decimal: DecimalSeparator | None, watch: Watch) -> Export:
     names = capture_names(sources)
     tasks = list(zip(sources, names, _numbers_taken(names), strict=True))
     rows: list[int] = []
     notes: list[Note] = []
     unread: list[RoofctlError] = []
     results = each(
-        partial(_attempt, folder, mark),
+        partial(_attempt, folder, decimal),
         tasks,
         worthwhile=inputs.worthwhile(sources, _SECONDS),
         preload=["roofctl.output.parquet"],
@@ -229,7 +229,7 @@ def _numbers_taken(names: Sequence[str]) -> list[frozenset[int]]:
 
 
 def _utf8(path: str) -> str:
-    """A path as text that can be written; bytes that are no UTF-8 stand in it as Python spells them."""
+    """A path as text that can be written; bytes that are not UTF-8 are written as Python escapes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
@@ -241,18 +241,18 @@ def _place(source: Source) -> Path:
 
 
 def _attempt(
-    folder: Path, mark: DecimalSeparator | None, task: tuple[Source, str, frozenset[int]]
+    folder: Path, decimal: DecimalSeparator | None, task: tuple[Source, str, frozenset[int]]
 ) -> Written | RoofctlError:
     try:
-        return _write_source(folder, mark, *task)
+        return _write_source(folder, decimal, *task)
     except RoofctlError as error:
         return error
 
 
 def _write_source(
-    folder: Path, mark: DecimalSeparator | None, source: Source, name: str, taken: frozenset[int]
+    folder: Path, decimal: DecimalSeparator | None, source: Source, name: str, taken: frozenset[int]
 ) -> Written:
-    parts = inputs.read_one(source, mark)
+    parts = inputs.read_one(source, decimal)
     file = _utf8(", ".join(str(path) for path in source.files))
     notes = tuple(note for part in parts for note in part.notes)
     chip = catalogue().chip_of(next(iter(describe_device(parts).compute_capabilities), None))
@@ -350,6 +350,6 @@ def _caveats(texts: dict[str, str], columns: dict[str, Any], count: int) -> list
 def _array(values: Any, kind: pa.DataType) -> pa.Array:
     array = pa.array(values, from_pandas=True)
     if pa.types.is_int64(kind) and pa.types.is_floating(array.type):
-        # Only a summary's mean can make a sum that is not whole; the true one is.
+        # Only a summary's mean can make a sum that is not an integer; the true sum is one.
         array = pc.round(array)
     return array.cast(kind)

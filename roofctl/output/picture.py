@@ -1,4 +1,4 @@
-"""The pictures of a study: which kernels, levels and ceilings are drawn, and the notes that belong to them."""
+"""The pictures of an analysis: which kernels, levels and ceilings are drawn, and the notes that belong to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from roofctl.plots.time import time
 from roofctl.plots.walls import walls
 from roofctl.roofline.model import KernelPoints, Roofline
 from roofctl.roofline.walls import Space, wall_points
-from roofctl.study.study import Study, timings_of
+from roofctl.study.analyse import Analysis, timings_of
 
 Mode = Literal["hierarchical", "multi", "time"]
 
@@ -68,36 +68,36 @@ class Picture:
             save(drawn, target)
 
 
-def default_target(study: Study, request: PictureRequest) -> Path:
+def default_target(analysis: Analysis, request: PictureRequest) -> Path:
     """The file of a picture without a name, in the working directory, named after the first input."""
-    return Path(f"{Path(study.sources[0]).stem}-{request.kind}.png")
+    return Path(f"{Path(analysis.sources[0]).stem}-{request.kind}.png")
 
 
-def picture(study: Study, request: PictureRequest) -> Picture:
-    """The picture of a study whose GPU is known."""
+def picture(analysis: Analysis, request: PictureRequest) -> Picture:
+    """The picture of an analysis whose GPU is known."""
     if request.walls:
-        return _walls(study, request)
+        return _walls(analysis, request)
     if request.mode == "time":
-        return _times(study, request)
-    return _rates(study, request)
+        return _times(analysis, request)
+    return _rates(analysis, request)
 
 
-def _rates(study: Study, request: PictureRequest) -> Picture:
+def _rates(analysis: Analysis, request: PictureRequest) -> Picture:
     """A roofline of one kernel (of several the longest), or of many."""
-    kernels, notes = study.analysis.points, study.notes
-    mode = request.mode or ("hierarchical" if len(study.analysis.kernels) == 1 else "multi")
+    kernels, notes = analysis.results.points, analysis.notes
+    mode = request.mode or ("hierarchical" if len(analysis.results.kernels) == 1 else "multi")
     if mode == "multi":
-        return Picture(notes, partial(_rates_figure, study, request, kernels, multi, _MANY_LEVELS))
+        return Picture(notes, partial(_rates_figure, analysis, request, kernels, multi, _MANY_LEVELS))
     several, kernels = len({kernel.number for kernel in kernels}), longest(kernels)
     if several > 1:
         share = "" if kernels[0].time_share is None else f" ({kernels[0].time_share:.0%} of the time)"
         name = kernels[0].short_name
         notes = (*notes, Note(f"{several} kernels; drawing the longest, {name}{share}; choose with --kernel"))
-    return Picture(notes, partial(_rates_figure, study, request, kernels, hierarchical, LEVELS))
+    return Picture(notes, partial(_rates_figure, analysis, request, kernels, hierarchical, LEVELS))
 
 
 def _rates_figure(
-    study: Study,
+    analysis: Analysis,
     request: PictureRequest,
     kernels: Sequence[KernelPoints],
     draw: Callable[[Sequence[Roofline], Sequence[KernelPoints], PlotOptions], Figure],
@@ -105,40 +105,42 @@ def _rates_figure(
 ) -> Figure:
     levels = request.levels or levels
     check_drawable(kernels, levels)
-    rooflines = study.rooflines if request.all_peaks else with_needed_peaks(study.rooflines, kernels)
-    return draw(rooflines, kernels, _options(study, request, study.rooflines, levels))
+    rooflines = analysis.rooflines if request.all_peaks else with_needed_peaks(analysis.rooflines, kernels)
+    return draw(rooflines, kernels, _options(analysis, request, analysis.rooflines, levels))
 
 
-def _times(study: Study, request: PictureRequest) -> Picture:
+def _times(analysis: Analysis, request: PictureRequest) -> Picture:
     """Compute time against memory time, by the first of the rooflines."""
-    timings, notes = timings_of(study)
-    first = study.rooflines[:1]
+    timings, notes = timings_of(analysis)
+    first = analysis.rooflines[:1]
 
     def draw() -> Figure:
-        return time(first[0], timings, _options(study, request, first, request.levels or LEVELS))
+        return time(first[0], timings, _options(analysis, request, first, request.levels or LEVELS))
 
     # Notes on what one model's rates leave out do not hold for times.
-    return Picture((*study.general, *notes), draw)
+    return Picture((*analysis.capture_notes, *notes), draw)
 
 
-def _walls(study: Study, request: PictureRequest) -> Picture:
+def _walls(analysis: Analysis, request: PictureRequest) -> Picture:
     """Accesses against memory walls."""
-    kernels, notes = wall_points(study.analysis.kernels, request.walls)
+    kernels, notes = wall_points(analysis.results.kernels, request.walls)
 
     def draw() -> Figure:
-        return walls(study.rooflines, kernels, request.walls, _options(study, request, study.rooflines, LEVELS))
+        return walls(
+            analysis.rooflines, kernels, request.walls, _options(analysis, request, analysis.rooflines, LEVELS)
+        )
 
-    return Picture((*study.general, *notes), draw)
+    return Picture((*analysis.capture_notes, *notes), draw)
 
 
 def _options(
-    study: Study, request: PictureRequest, rooflines: Sequence[Roofline], levels: tuple[str, ...]
+    analysis: Analysis, request: PictureRequest, rooflines: Sequence[Roofline], levels: tuple[str, ...]
 ) -> PlotOptions:
     """Options from the style file, then from the request, which wins."""
-    options = PlotOptions(levels=levels, subtitle=subtitle(study, rooflines), remarks=study.clocks.remarks)
+    options = PlotOptions(levels=levels, subtitle=subtitle(analysis, rooflines), remarks=analysis.clocks.remarks)
     if request.style:
         options = load_style(request.style, options)
     for attribute, entries in (("label", request.labels), ("color", request.colors), ("marker", request.markers)):
         for entry in entries:
-            options = restyle(options, attribute, entry, study.analysis.points)
+            options = restyle(options, attribute, entry, analysis.results.points)
     return replace(options, spread=request.spread, title=request.title or options.title)

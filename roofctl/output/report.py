@@ -11,12 +11,12 @@ from roofctl.core.levels import LEVELS
 from roofctl.core.units import duration, prefixed, significant
 from roofctl.output.markdown import code_span
 from roofctl.output.rows import COLUMNS, rows
-from roofctl.roofline.analyse import Analysis, Explained
+from roofctl.roofline.analyse import Explained, ModelResults
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
 from roofctl.roofline.model import ISSUE, WORK_LABELS, Model, Roofline
 from roofctl.roofline.result import Result
-from roofctl.study.study import Study
+from roofctl.study.analyse import Analysis
 
 SCHEMA: Final = 1
 
@@ -26,7 +26,7 @@ _NO_SPREAD: Final = {
 }
 
 ADVISED: Final = 5
-"""Kernels whose verdict and advice a table tells; JSON and CSV hold them for all."""
+"""Kernels whose verdict and advice follow a table; JSON and CSV hold those of all."""
 
 _NARROWEST: Final = 40
 _NAME_WIDTH: Final = 48
@@ -38,50 +38,50 @@ _HEADINGS: Final[Mapping[Model, tuple[str, ...]]] = {
 }
 
 
-def headings(analysis: Analysis) -> list[str]:
+def headings(results: ModelResults) -> list[str]:
     """Headings of the table for people; ``>`` before one aligns its column right."""
-    labels = [analysis.kernels[0].label(level) for level in LEVELS]
+    labels = [results.kernels[0].label(level) for level in LEVELS]
     of_levels = [*(f">{label} int." for label in labels), *(f">{label} % roof" for label in labels)]
-    return [*_HEADINGS[analysis.model], *of_levels, "bound"]
+    return [*_HEADINGS[results.model], *of_levels, "bound"]
 
 
-def document(study: Study) -> dict[str, Any]:
-    """The whole report as JSON-ready data: schema, source, gpu, ceilings, notes, kernels.
+def document(analysis: Analysis) -> dict[str, Any]:
+    """The report as JSON-ready data: schema, source, gpu, ceilings, notes, kernels.
 
     Units are in the names; a value that is not known is None and a note says why.
     """
     return {
-        **head(study),
-        "notes": [*(note.text for note in study.notes if not note.detail), *_reasons(study)],
-        "kernels": rows(study.analysis),
+        **head(analysis),
+        "notes": [*(note.text for note in analysis.notes if not note.detail), *_reasons(analysis)],
+        "kernels": rows(analysis.results),
     }
 
 
-def head(study: Study) -> dict[str, Any]:
+def head(analysis: Analysis) -> dict[str, Any]:
     """What every document begins with: schema, model, source, gpu, ceilings."""
-    profile, clock = study.profile, study.clock
+    profile, clock = analysis.profile, analysis.clock
     return {
         "schema": SCHEMA,
-        "model": study.analysis.model,
-        "source": list(study.sources),
+        "model": analysis.results.model,
+        "source": list(analysis.sources),
         "gpu": {
-            "name": next(iter(study.device.names), None),
+            "name": next(iter(analysis.device.names), None),
             "profile": profile.name if profile else None,
             "chip": profile.chip if profile else None,
             "compute_capability": profile.compute_capability
             if profile
-            else next(iter(study.device.compute_capabilities), None),
+            else next(iter(analysis.device.compute_capabilities), None),
             "sm_clock_hz": clock.hz if clock else None,
             "sm_clock_origin": clock.origin if clock else None,
         },
-        "ceilings": [entry for roofline in study.rooflines for entry in ceilings(roofline)],
+        "ceilings": [entry for roofline in analysis.rooflines for entry in ceilings(roofline)],
     }
 
 
-def _reasons(study: Study) -> list[str]:
-    """Why values are null that no note speaks of: those that need a GPU profile, and the spread of a summary."""
-    reasons = [f"fractions and bounds are not known: {study.question.message}"] if study.question else []
-    kernels = [each.result.kernel for each in study.analysis.explained]
+def _reasons(analysis: Analysis) -> list[str]:
+    """Reasons for null values without a note: those that need a GPU profile, and the spread of a summary."""
+    reasons = [f"fractions and bounds are not known: {analysis.unknown_gpu.message}"] if analysis.unknown_gpu else []
+    kernels = [each.result.kernel for each in analysis.results.explained]
     for name, why in _NO_SPREAD.items():
         without = [kernel.short_name for kernel in kernels if kernel["seconds"] is not None and kernel[name] is None]
         reasons += [f"{why} ({some(without, 3)})"] if without else []
@@ -124,18 +124,18 @@ def _ridges(roofline: Roofline, level: str) -> dict[str, Any]:
     return {"ridge_intensities": {peak.work: roofline.ridge(level, peak.work) for peak in roofline.peaks}}
 
 
-def csv_table(analysis: Analysis) -> tuple[Sequence[str], list[list[Any]]]:
+def csv_table(results: ModelResults) -> tuple[Sequence[str], list[list[Any]]]:
     """Columns of the model and a row per result for CSV; advice is joined by `` | ``."""
-    columns = COLUMNS[analysis.model]
-    made = rows(analysis)
+    columns = COLUMNS[results.model]
+    made = rows(results)
     for row in made:
         row["advice"] = " | ".join(entry["text"] for entry in row["advice"] or ()) or None
     return columns, [[row[name] for name in columns] for row in made]
 
 
-def markdown_table(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
+def markdown_table(results: ModelResults) -> tuple[list[str], list[list[str]]]:
     """The table for people with names in code spans."""
-    return with_code_spans(*table(analysis))
+    return with_code_spans(*table(results))
 
 
 def with_code_spans(headings: list[str], body: list[list[str]]) -> tuple[list[str], list[list[str]]]:
@@ -143,27 +143,27 @@ def with_code_spans(headings: list[str], body: list[list[str]]) -> tuple[list[st
     return headings, [[number, code_span(name), *rest] for number, name, *rest in body]
 
 
-def table(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
+def table(results: ModelResults) -> tuple[list[str], list[list[str]]]:
     """Headings and cells for people; a source column where the kernels come from several captures.
 
     ``#`` is the number that the kernel has in a picture of the same selection.
     """
-    several = len({each.result.kernel.source for each in analysis.explained}) > 1
+    several = len({each.result.kernel.source for each in results.explained}) > 1
     body = [
-        [str(number), *_cells(each, analysis.model), *([each.result.kernel.files] if several else [])]
-        for number, each in enumerate(analysis.explained, 1)
+        [str(number), *_cells(each, results.model), *([each.result.kernel.files] if several else [])]
+        for number, each in enumerate(results.explained, 1)
     ]
-    return [*headings(analysis), *(["source"] if several else [])], body
+    return [*headings(results), *(["source"] if several else [])], body
 
 
-def advice_lines(analysis: Analysis, most: int = ADVISED) -> list[tuple[str, str, str]]:
+def advice_lines(results: ModelResults, most: int = ADVISED) -> list[tuple[str, str, str]]:
     """Verdict and advice of the ``most`` kernels with the longest total time: (prefix, name, text) a line.
 
     The prefix is the number of the table where a kernel begins, and ``-`` for each advice under it, without a name.
     """
     lines: list[tuple[str, str, str]] = []
     seen: dict[str, tuple[str, str | None, float | None]] = {}
-    for number, each in enumerate(analysis.explained, 1):
+    for number, each in enumerate(results.explained, 1):
         kernel = each.result.kernel
         # Types of operation of one kernel share its advice; their verdicts differ.
         which = (kernel.source, kernel.grid, kernel["seconds_total"])
@@ -179,9 +179,9 @@ def advice_lines(analysis: Analysis, most: int = ADVISED) -> list[tuple[str, str
     return lines
 
 
-def advice_text(analysis: Analysis, width: int | None = None) -> str:
-    """``advice_lines`` for a terminal of ``width`` columns (None: whole lines); empty when there is none."""
-    lines = advice_lines(analysis)
+def advice_text(results: ModelResults, width: int | None = None) -> str:
+    """``advice_lines`` for a terminal of ``width`` columns (None: lines of any length); empty when there is none."""
+    lines = advice_lines(results)
     margin = max((len(prefix) for prefix, *_ in lines), default=0)
     text = ""
     for prefix, name, sentence in lines:
@@ -192,10 +192,10 @@ def advice_text(analysis: Analysis, width: int | None = None) -> str:
     return text
 
 
-def advice_markdown(analysis: Analysis) -> str:
+def advice_markdown(results: ModelResults) -> str:
     """``advice_lines`` as a Markdown list, kernels in code spans."""
     text = ""
-    for prefix, name, words in advice_lines(analysis):
+    for prefix, name, words in advice_lines(results):
         text += f"- {prefix} {code_span(name)}: {words}\n" if name else f"  - {words}\n"
     return text
 

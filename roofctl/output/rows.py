@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from roofctl.core.levels import LEVELS
 from roofctl.core.units import SECTOR_BYTES
-from roofctl.roofline.analyse import Analysis, Explained
+from roofctl.roofline.analyse import Explained, ModelResults
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
 from roofctl.roofline.model import Model
@@ -47,9 +47,9 @@ _OF_KERNEL: Final = (
 """Columns that are quantities of the kernel as they are."""
 
 
-def rows(analysis: Analysis) -> list[dict[str, Any]]:
+def rows(results: ModelResults) -> list[dict[str, Any]]:
     """One row per result, by ``COLUMNS`` of the model."""
-    return [row(explained, analysis.model) for explained in analysis.explained]
+    return [row(explained, results.model) for explained in results.explained]
 
 
 def row(explained: Explained, model: Model) -> dict[str, Any]:

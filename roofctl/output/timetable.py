@@ -1,4 +1,4 @@
-"""The times that bound each kernel, as data: what ``report --times`` says in every form."""
+"""The times that bound each kernel, as data: what ``report --times`` prints in every format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from roofctl.core.levels import LEVELS
 from roofctl.core.units import duration
 from roofctl.output.report import head, or_unknown, percent, with_code_spans
 from roofctl.roofline.time_based import COMPUTE, LAUNCH, MEASURED, Timing, Total, total
-from roofctl.study.study import Study
+from roofctl.study.analyse import Analysis
 
 COLUMNS: Final = (
     *("kernel", "short_name", "launches", "seconds", "seconds_total", "time_share", "compute_seconds", "compute_work"),
@@ -47,25 +47,25 @@ def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
     ]
 
 
-def document(study: Study, timings: Sequence[Timing], notes: Sequence[str]) -> dict[str, Any]:
+def document(analysis: Analysis, timings: Sequence[Timing], notes: Sequence[str]) -> dict[str, Any]:
     """The time table as JSON-ready data: the head of a report, a row per kernel, and the sums over all launches."""
-    texts = [note.text for note in study.general if not note.detail]
-    return {**head(study), "notes": [*texts, *notes], "kernels": rows(timings), "total": sums(total(timings))}
+    texts = [note.text for note in analysis.capture_notes if not note.detail]
+    return {**head(analysis), "notes": [*texts, *notes], "kernels": rows(timings), "total": sums(total(timings))}
 
 
-def sums(found: Total) -> dict[str, Any]:
-    """The total as a row. ``lacking`` says of how many kernels a time is not in its sum."""
+def sums(totals: Total) -> dict[str, Any]:
+    """The total as a row. ``lacking`` counts, per time, the kernels that its sum leaves out."""
     return {
-        "kernels": found.kernels,
-        "launches": found.launches,
-        "seconds_total": found.seconds,
-        "compute_seconds": found.compute_seconds,
-        "memory_seconds": found.memory_seconds,
-        **{f"{level}_seconds": found.level_seconds[level] for level in LEVELS},
-        "launch_seconds": found.launch_seconds,
-        "bound_seconds": found.bound_seconds,
-        "of_bound": found.of_bound,
-        "lacking": dict(found.lacking),
+        "kernels": totals.kernels,
+        "launches": totals.launches,
+        "seconds_total": totals.seconds,
+        "compute_seconds": totals.compute_seconds,
+        "memory_seconds": totals.memory_seconds,
+        **{f"{level}_seconds": totals.level_seconds[level] for level in LEVELS},
+        "launch_seconds": totals.launch_seconds,
+        "bound_seconds": totals.bound_seconds,
+        "of_bound": totals.of_bound,
+        "lacking": dict(totals.lacking),
     }
 
 
@@ -113,20 +113,20 @@ def _cells(number: int, timing: Timing) -> list[str]:
     ]
 
 
-def _total_cells(found: Total) -> list[str]:
+def _total_cells(totals: Total) -> list[str]:
     def cell(name: str, seconds: float | None) -> str:
-        return or_unknown(seconds, lambda s: (">" if name in found.lacking else "") + _time(s))
+        return or_unknown(seconds, lambda s: (">" if name in totals.lacking else "") + _time(s))
 
     return [
         "",
         "total, all launches",
-        f"{found.launches:,}",
-        cell(MEASURED, found.seconds),
-        cell(COMPUTE, found.compute_seconds),
-        *(cell(level, found.level_seconds[level]) for level in LEVELS),
-        cell(LAUNCH, found.launch_seconds),
+        f"{totals.launches:,}",
+        cell(MEASURED, totals.seconds),
+        cell(COMPUTE, totals.compute_seconds),
+        *(cell(level, totals.level_seconds[level]) for level in LEVELS),
+        cell(LAUNCH, totals.launch_seconds),
         "",
-        or_unknown(found.of_bound, percent),
+        or_unknown(totals.of_bound, percent),
     ]
 
 

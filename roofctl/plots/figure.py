@@ -15,7 +15,7 @@ from roofctl.plots.axes import dress, line_obstacles, set_limits
 from roofctl.plots.ceilings import draw_ceilings, label_ceilings
 from roofctl.plots.data import PlotData, compose, footnotes, type_text
 from roofctl.plots.frame import Frame, FrameText, Panel
-from roofctl.plots.kernel_table import KernelTable, lay_out_table
+from roofctl.plots.kernel_table import NumberedTable, lay_out_table
 from roofctl.plots.labels import add_markers, label_levels, number_points, position_of
 from roofctl.plots.legend import LegendEntry, draw_legend
 from roofctl.plots.page import check_suffix, save, settings
@@ -76,7 +76,7 @@ def multi(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], option
 
 
 def _blank(
-    data: PlotData, title: str, subtitle: str, heights: Sequence[float] = (), table: KernelTable | None = None
+    data: PlotData, title: str, subtitle: str, heights: Sequence[float] = (), table: NumberedTable | None = None
 ) -> Frame:
     labels = FrameText(title, subtitle, footnotes(data, numbered=table is not None))
     panels = [Panel(data.units.x_label)]

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from roofctl.plots import text
 from roofctl.plots.axes import x_label
-from roofctl.plots.kernel_table import KernelTable, draw_table
+from roofctl.plots.kernel_table import NumberedTable, draw_table
 from roofctl.plots.page import DPI, INCH, NOTE_SIZE, PANEL_SIZE, write, write_notes, write_title
 
 _NOTE_LONGEST: Final = 400
@@ -65,7 +65,7 @@ class Frame:
     width: float
     height: float
     above: float
-    table: KernelTable | None
+    table: NumberedTable | None
     notes: list[str]
     outside: float = 0.0
 
@@ -76,7 +76,7 @@ class Frame:
         panels: Sequence[Panel],
         size: tuple[float, float],
         *,
-        table: KernelTable | None = None,
+        table: NumberedTable | None = None,
         points: int = 0,
         above: float = 0.0,
     ) -> Frame:

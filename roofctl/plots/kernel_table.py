@@ -38,7 +38,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class KernelTable:
+class NumberedTable:
     """A table with its lengths in points."""
 
     rows: tuple[TableRow, ...]
@@ -66,7 +66,7 @@ class KernelTable:
 
 def lay_out_table(
     data: PlotData, remarks: Sequence[str] | None = None, indices: Sequence[int] | None = None
-) -> KernelTable:
+) -> NumberedTable:
     """The table of the kernels with these ``indices``, or of all. Their numbers are those of ``data.kernels``.
 
     Names are shortened to fit; one column, or two when the figure's height (or ``legend_rows`` of the options) does
@@ -83,11 +83,11 @@ def lay_out_table(
     return _lay_out_rows(rows, data.options.legend_rows or max(1, int(height / ROW - _TABLE_HEAD)))
 
 
-def _lay_out_rows(rows: Sequence[TableRow], most: int) -> KernelTable:
+def _lay_out_rows(rows: Sequence[TableRow], most: int) -> NumberedTable:
     """One column, or two where there are more than ``most`` rows."""
     even = math.ceil(len(rows) / _MOST_COLUMNS)
     share_width = max(text.width(s, TABLE_SIZE) for s in ("time", *(r.share for r in rows))) + _NUMBER_GAP
-    return KernelTable(
+    return NumberedTable(
         rows=tuple(rows),
         per_column=len(rows) if len(rows) <= most else even,
         number_width=text.width(rows[-1].number, TABLE_SIZE),
@@ -99,7 +99,7 @@ def _lay_out_rows(rows: Sequence[TableRow], most: int) -> KernelTable:
     )
 
 
-def draw_table(figure: Figure, table: KernelTable, left: float, top: float) -> None:
+def draw_table(figure: Figure, table: NumberedTable, left: float, top: float) -> None:
     """Write the table with its upper left corner at ``left``, ``top``, in points from the figure's lower left."""
     wide, high = figure.get_size_inches() * INCH
 

@@ -47,7 +47,7 @@ def select(
 ) -> Selected:
     """Counters for the sets on a chip (None: nothing is known against any counter).
 
-    Per quantity the recipe marked ``collect``, else the first one that the chip has, with its optional counters.
+    Per quantity the recipe with ``collect``, else the first one that the chip has, with its optional counters.
     ``askable`` is False for titles of columns, which are no counters; ``given`` are columns that come unasked.
     """
     known = catalogue()

@@ -23,7 +23,7 @@ def find_gpu(device: int | None = None, env: Mapping[str, str] | None = None) ->
     fields: list[str] = [*_FIELDS]
     while fields:
         try:
-            answer = process.run(
+            completed = process.run(
                 [
                     "nvidia-smi",
                     *(["-i", identity] if identity else []),
@@ -34,10 +34,10 @@ def find_gpu(device: int | None = None, env: Mapping[str, str] | None = None) ->
             )
         except (ToolNotFound, ToolTimeout):
             return None
-        if answer.returncode == 0:
-            return next(map(gpu.gpu_of, gpu.rows(answer.stdout, fields)), None)
+        if completed.returncode == 0:
+            return next(map(gpu.gpu_of, gpu.rows(completed.stdout, fields)), None)
         # Drivers before 2022 do not know compute_cap.
-        known = gpu.without_refused(fields, answer.stdout + answer.stderr)
+        known = gpu.without_refused(fields, completed.stdout + completed.stderr)
         if known == fields:
             return None
         fields = known

@@ -1,4 +1,4 @@
-"""ncu's lock file: where it is, and whose. It is never touched."""
+"""ncu's lock file: its path and its owner. roofctl only reads it."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def find() -> Tool:
     """The ncu on PATH, with its version and --help. Raises ToolNotFound, ToolFailed, or ToolError when too old."""
     path = tools.locate("ncu")
     with ThreadPoolExecutor(1) as pool:  # each start of ncu takes a tenth of a second or more
-        help_text = pool.submit(process.run, [path, "--help"], timeout=tools.ANSWER_SECONDS)
+        help_text = pool.submit(process.run, [path, "--help"], timeout=tools.VERSION_SECONDS)
         tool = Tool("ncu", path, tools.ask_version("ncu", path))
         check_minimum(tool)
         return replace(tool, help=help_text.result().stdout)
@@ -62,8 +62,8 @@ def find() -> Tool:
 
 def chips(path: str) -> tuple[str, ...]:
     """Chips that the ncu at ``path`` can profile, from its own list; empty when it prints none."""
-    answer = process.run([path, "--list-chips"], timeout=tools.ANSWER_SECONDS)
-    return chips_in(answer.stdout) if answer.returncode == 0 else ()
+    completed = process.run([path, "--list-chips"], timeout=tools.VERSION_SECONDS)
+    return chips_in(completed.stdout) if completed.returncode == 0 else ()
 
 
 def chips_in(text: str) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def name_filter(kernel: str, exclude: str) -> str:
 
 
 def _nvtx_forms(name: str) -> list[str]:
-    """A plain name stands for a start/end range and for a push/pop range; a slash marks the second form."""
+    """A plain name stands for a start/end range and for a push/pop range; a slash selects the second form."""
     return [name] if re.search(r"[/\[\]]", name) else [name, f"{name}/"]
 
 
@@ -212,8 +212,8 @@ def _refusal(plan: ProfilePlan, command: Command, folder: Path) -> ProfilerLog:
     The same command line with a program that does nothing is refused for the same reason.
     """
     options = command.argv[: len(command.argv) - len(plan.request.argv)]
-    answer = process.run([*options, "true"], cwd=plan.request.cwd, env=command.env, timeout=tools.ANSWER_SECONDS)
-    text = answer.stdout + answer.stderr
+    completed = process.run([*options, "true"], cwd=plan.request.cwd, env=command.env, timeout=tools.VERSION_SECONDS)
+    text = completed.stdout + completed.stderr
     (folder / LOG).write_text(text, encoding="utf-8")
     watcher = LogWatcher()
     watcher.feed(text)
@@ -241,12 +241,12 @@ def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozense
     for columns in ((*asked, *DEVICE_COLUMNS), ()):
         command = _export(plan.tool, folder, columns)
         commands.append(command)
-        answer = process.run(command.argv, env=command.env)
-        (folder / CSV).write_text(answer.stdout, encoding="utf-8")
+        completed = process.run(command.argv, env=command.env)
+        (folder / CSV).write_text(completed.stdout, encoding="utf-8")
         try:
             launches, counters = results.counted(folder / CSV)
         except NoKernels:
-            problem = _unprintable(plan, answer.stdout + answer.stderr)
+            problem = _unprintable(plan, completed.stdout + completed.stderr)
         except RoofctlError as error:
             problem = error
         if DEVICE_COLUMNS[0] in counters and counters.intersection(asked):

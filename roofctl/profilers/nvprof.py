@@ -104,7 +104,7 @@ def _command(request: ProfileRequest, tool: Tool, folder: Path, name: str, words
 
 
 def run(plan: ProfilePlan, folder: Path, watch: Watch | None = None) -> ProfilerRun:
-    """Profile into ``folder``, counting only where timing met kernels. What went wrong is in the result."""
+    """Profile into ``folder``, counting only where the timing run saw kernels. What went wrong is in the result."""
     runs: list[ProfilerRun] = []
     for name, command in _runs(plan.request, plan.tool, plan.selected.counters, folder):
         runs.append(_one(plan, folder, name, command, watch))

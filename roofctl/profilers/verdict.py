@@ -96,7 +96,7 @@ def _nvprof_silent(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
 
 
 def _unknown_error(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
-    """An error line that no pattern knows still is an error."""
+    """The error for an error line that matches no known pattern; None without one."""
     lines = [line for line in run.log.lines if line.startswith("==ERROR==") or re.match(r"=+(?:\d+=+)? Error: ", line)]
     if not lines:
         return None

@@ -72,7 +72,7 @@ class Quantity:
     """What roofctl means by a name, and every known way to make it.
 
     ``unless``: quantities whose sum it is; a capture that has them all need not collect it.
-    ``missing``: what to say before the names of counters that were not captured; empty when they say enough.
+    ``missing``: text in front of the names of counters that were not captured; may be empty.
     """
 
     name: str
@@ -157,10 +157,10 @@ class Catalogue:
 
     def chip(self, name: str) -> Chip:
         """A chip by name, in any case. Raises InputError that lists the known ones."""
-        found = self.chips.get(name.strip().lower())
-        if found is None:
+        chip = self.chips.get(name.strip().lower())
+        if chip is None:
             raise InputError(f"no chip called {name!r}", hint=f"known chips: {', '.join(self.chips)}")
-        return found
+        return chip
 
     def patched(self, counter: str) -> bool:
         """Whether ``counter`` needs a pass with patched instructions."""
@@ -253,8 +253,8 @@ def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...]) -> 
     if not recipes and not compositions:
         raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
     sets, unless = tuple(entry["sets"]), tuple(entry.get("unless", ()))
-    said = entry.get("missing", "")
-    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, said)
+    missing = entry.get("missing", "")
+    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, missing)
 
 
 def _check_compositions(quantities: Mapping[str, Quantity]) -> None:

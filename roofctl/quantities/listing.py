@@ -11,7 +11,7 @@ from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe, document
 def listing(known: Catalogue, chip: str, profiler: str, sets: Sequence[str] = ()) -> list[dict[str, Any]]:
     """One row per quantity of the sets (all without sets).
 
-    A row has name, meaning, sets, counters, a formula in words, whether it can be had, and a remark.
+    A row has name, meaning, sets, counters, a formula as text, whether it can be had, and a remark.
     """
     return [
         _row(known, quantity, chip, profiler)
@@ -21,7 +21,7 @@ def listing(known: Catalogue, chip: str, profiler: str, sets: Sequence[str] = ()
 
 
 def passes(chip: str, sets: Sequence[str]) -> str:
-    """How often ncu replays each kernel for these sets on ``chip``, in words that say how that is known."""
+    """How often ncu replays each kernel for these sets on ``chip``, as text, with how that is known."""
     table = document("passes.yaml")
     measured = table["measured"].get(chip)
     seen = _of_sets(measured["passes"], sets) if measured else None
@@ -68,7 +68,7 @@ def _why_not(known: Catalogue, recipes: list[Recipe], chip: str, profiler: str) 
 
 
 def formula(recipe: Recipe) -> str:
-    """A recipe in words: ``a + 4 x b``, ``(a + b) / 32``, ``a / b``."""
+    """A recipe as text: ``a + 4 x b``, ``(a + b) / 32``, ``a / b``."""
     if recipe.operation != "sum":
         return {"quotient": " / ", "product": " x "}[recipe.operation].join(recipe.counters)
     text = _formula(recipe.counters)

@@ -34,7 +34,7 @@ class ModelChoice:
 
 @dataclass(frozen=True)
 class Explained:
-    """A result in words: verdict and advice, most important first; None and empty where advice was not asked for."""
+    """A result with verdict and advice, most important first; None and empty where no advice was asked for."""
 
     result: InstructionResult | FlopResult
     verdict: str | None = None
@@ -42,7 +42,7 @@ class Explained:
 
 
 @dataclass(frozen=True)
-class Analysis:
+class ModelResults:
     """The kernels that were asked for, longest total time first, and their results in the same order.
 
     In the FLOP model a kernel has a result per type of operation. ``notes`` hold for this model only, but for the
@@ -71,7 +71,7 @@ def analyse(
     ranks: Mapping[str, int] | None = None,
     with_advice: bool = True,
     memory_label: str = LEVEL_LABELS["hbm"],
-) -> Analysis:
+) -> ModelResults:
     """Results of the selected kernels; with a machine also fractions, bounds, verdicts and advice.
 
     ``ranks`` are those of sources that belong to one of a job's processes. ``memory_label`` is how the level ``hbm``
@@ -93,7 +93,7 @@ def analyse(
     of_captures = tuple(note for capture in table.captures for note in capture.notes)
     notes = [*of_captures, *work.reasons.notes(len(kernels))]
     notes += above_roof([each.result.points for each in explained], work.roofline) if work.roofline else []
-    return Analysis(tuple(kernels), tuple(explained), tuple(notes), choice.model, of_captures)
+    return ModelResults(tuple(kernels), tuple(explained), tuple(notes), choice.model, of_captures)
 
 
 @dataclass
@@ -139,7 +139,8 @@ class _Work:
         # Advice rests on the instruction model whichever is shown; what that lacks is noted only where it is shown.
         own = instruction.result(kernel, self.choice.instructions, self.chip, Reasons())
         known = evidence.evidence(own.against(machine.instruction) if machine else own, machine)
-        found = advice.advise(known)
+        findings = advice.advise(known)
         return [
-            Explained(result, evidence.flop_verdict(result, ceilings=machine is not None), found) for result in results
+            Explained(result, evidence.flop_verdict(result, ceilings=machine is not None), findings)
+            for result in results
         ]

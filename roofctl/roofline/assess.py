@@ -23,17 +23,19 @@ def above_roof(kernels: Sequence[KernelPoints], roofline: Roofline) -> list[Note
                 above.setdefault(point.level, []).append((kernel.short_name, assessment.fraction, point))
     return [
         Note(text, warning=True)
-        for level, found in above.items()
-        for text in _above_texts(roofline.label(level), found)
+        for level, entries in above.items()
+        for text in _above_texts(roofline.label(level), entries)
     ]
 
 
-def _above_texts(label: str, found: Sequence[tuple[str, float, Point]]) -> list[str]:
-    if len(found) <= _MOST_SINGLE:
-        return [f"{name} is {share:.0%} of its {label} roof, above it: {_above_cause([p])}" for name, share, p in found]
-    worst = sorted(found, key=lambda entry: -entry[1])
+def _above_texts(label: str, entries: Sequence[tuple[str, float, Point]]) -> list[str]:
+    if len(entries) <= _MOST_SINGLE:
+        return [
+            f"{name} is {share:.0%} of its {label} roof, above it: {_above_cause([p])}" for name, share, p in entries
+        ]
+    worst = sorted(entries, key=lambda entry: -entry[1])
     names = some([f"{name} {share:.0%}" for name, share, _ in worst], _MOST_SINGLE)
-    return [f"{len(found)} kernels are above their {label} roof ({names}): {_above_cause([p for *_, p in worst])}"]
+    return [f"{len(entries)} kernels are above their {label} roof ({names}): {_above_cause([p for *_, p in worst])}"]
 
 
 def _above_cause(points: Sequence[Point]) -> str:

@@ -104,13 +104,13 @@ def _factor(fraction: float) -> str:
 
 def _of_peaks(kernel: Kernel, roofline: Roofline | None) -> dict[str, float]:
     """Fraction of each type's peak that the kernel reaches, of the types with operations and a known peak."""
-    seconds, found = kernel["seconds"], {}
+    seconds, fractions = kernel["seconds"], {}
     for work, quantity in OPERATIONS.items() if roofline and seconds else ():
         peak = roofline.peak_of(work) if roofline else None
         # FP16 that moves constants is no work.
         if peak and kernel[quantity] and not (work == "fp16" and moves_constants(kernel)):
-            found[work] = kernel[quantity] / seconds / peak.per_second
-    return found
+            fractions[work] = kernel[quantity] / seconds / peak.per_second
+    return fractions
 
 
 def _ratio(value: float | None, of: float | None) -> float | None:

@@ -1,6 +1,6 @@
 """From a kernel to the times that bound it: work over peak, bytes over bandwidth, and the launch.
 
-The model and what of it is the paper's (arXiv 2009.04598): ``roofctl.roofline.time_based``. Quantities are means per
+``roofctl.roofline.time_based`` describes the model (after arXiv 2009.04598). Quantities are means per
 launch. A mean of maxima is never below the maximum of means, so the bound also holds for launches that differ.
 """
 
@@ -108,7 +108,7 @@ class _Compute:
 
 
 def _instructions(kernel: Kernel, roofline: Roofline) -> _Compute:
-    """What the schedulers issue takes their slots, whatever part of a warp was active."""
+    """Seconds to issue all warp instructions: each takes one issue slot, however many lanes are active."""
     issued, threads = kernel["issued_warp_instructions"], kernel["thread_instructions"]
     if issued is not None:
         return _Compute(issued / roofline.peak.per_second, ISSUE)

@@ -233,7 +233,7 @@ class KernelPoints:
     that of thread instructions / 32; one of them is the height of the points.
     ``note`` is shown with the kernel's name where several captures are drawn together.
     ``rates`` is the spread of the height over launches, or None with the reason in ``no_spread``.
-    ``number`` tells kernels apart that share a name: types of operation of one kernel have the same.
+    ``number`` distinguishes kernels that share a name; types of operation of one kernel have the same number.
     """
 
     kernel: str
@@ -258,7 +258,7 @@ class KernelPoints:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a roofline says of a point: attainable rate, fraction of it reached, bound, verdict."""
+    """A point compared with a roofline: attainable rate, fraction of it reached, bound, verdict."""
 
     attainable: float
     fraction: float
@@ -271,7 +271,7 @@ class Assessment:
 
 
 def assess(point: Point, roofline: Roofline) -> Assessment | None:
-    """Judge one point against its level's ceiling; None when it is not known, or allows nothing (intensity 0)."""
+    """A point compared with its level's ceiling; None when that is not known, or allows nothing (intensity 0)."""
     attainable = roofline.attainable(point.level, point.intensity, point.work)
     ridge = roofline.ridge(point.level, point.work)
     if not attainable or ridge is None:
@@ -306,8 +306,8 @@ def kernel_bound(
     """The lowest roof over the kernel's levels, or None when it cannot be known.
 
     ``idle_levels`` are levels known to carry no traffic: they cannot bind. A level that
-    is unknown could bind, so with one missing the answer is given only when the known
-    levels already say "memory": another level could then only lower the roof further.
+    is unknown could bind, so with one missing the result is None unless the known
+    levels already give "memory": another level could then only lower the roof further.
     """
     peak = roofline.peak_of(kernel.work)
     if peak is None:

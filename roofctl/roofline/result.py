@@ -60,9 +60,9 @@ def assessed(result: Result, roofline: Roofline) -> tuple[Mapping[str, Assessmen
     """How each point compares with its level's roof, and what bounds the kernel; nothing where there is no rate."""
     if result.per_second is None:
         return {}, None
-    found = {point.level: assess(point, roofline) for point in result.points.points}
+    compared = {point.level: assess(point, roofline) for point in result.points.points}
     idle = frozenset(level for level in LEVELS if result.transactions(level) == 0)
-    known = {level: assessment for level, assessment in found.items() if assessment}
+    known = {level: assessment for level, assessment in compared.items() if assessment}
     return known, kernel_bound(result.points, roofline, idle)
 
 

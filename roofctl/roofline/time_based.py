@@ -28,11 +28,11 @@ MEASURED: Final = "seconds"
 
 @dataclass(frozen=True)
 class Timing:
-    """One kernel, in seconds per launch; None is not known, 0 is known to be nothing.
+    """One kernel, in seconds per launch; None where not known; 0 is a known zero.
 
     ``compute_work`` is the type of work that takes ``compute_seconds``, ``level_seconds`` holds the levels that
-    are known, ``launch_seconds`` is the GPU's. ``missing`` has a reason and ``caveats`` a word of caution per
-    ``seconds``, ``compute`` or level. ``note`` stands with the name where several captures are shown together.
+    are known, ``launch_seconds`` is the GPU's. ``missing`` has a reason and ``caveats`` a caveat per
+    ``seconds``, ``compute`` or level. ``note`` is printed after the name where several captures are shown together.
     """
 
     kernel: str
@@ -63,8 +63,8 @@ class Timing:
     @property
     def bounds(self) -> dict[str, float]:
         """Every known time that bounds the launch, by ``compute``, level and ``launch``."""
-        found = {COMPUTE: self.compute_seconds, **self.level_seconds, LAUNCH: self.launch_seconds}
-        return {name: seconds for name, seconds in found.items() if seconds is not None}
+        times = {COMPUTE: self.compute_seconds, **self.level_seconds, LAUNCH: self.launch_seconds}
+        return {name: seconds for name, seconds in times.items() if seconds is not None}
 
     @property
     def bound(self) -> str | None:
@@ -125,10 +125,10 @@ def total(timings: Sequence[Timing], levels: Sequence[str] = LEVELS) -> Total:
     lacking: dict[str, int] = {}
 
     def add(name: str, time_of: Callable[[Timing], float | None]) -> float | None:
-        found = [(timing.launches, time_of(timing)) for timing in timings]
-        known = [launches * seconds for launches, seconds in found if seconds is not None]
-        if len(known) < len(found):
-            lacking[name] = len(found) - len(known)
+        times = [(timing.launches, time_of(timing)) for timing in timings]
+        known = [launches * seconds for launches, seconds in times if seconds is not None]
+        if len(known) < len(times):
+            lacking[name] = len(times) - len(known)
         return sum(known) if known else None
 
     return Total(
@@ -136,7 +136,7 @@ def total(timings: Sequence[Timing], levels: Sequence[str] = LEVELS) -> Total:
         launches=sum(timing.launches for timing in timings),
         seconds=add(MEASURED, lambda t: t.seconds),
         compute_seconds=add(COMPUTE, lambda t: t.compute_seconds),
-        memory_seconds=add("memory", lambda t: found[1] if (found := t.memory(levels)) else None),
+        memory_seconds=add("memory", lambda t: slowest[1] if (slowest := t.memory(levels)) else None),
         level_seconds={level: add(level, lambda t, level=level: t.level_seconds.get(level)) for level in LEVELS},  # type: ignore[misc]
         launch_seconds=add(LAUNCH, lambda t: t.launch_seconds),
         bound_seconds=add("bound", lambda t: t.bound_seconds),
@@ -146,20 +146,20 @@ def total(timings: Sequence[Timing], levels: Sequence[str] = LEVELS) -> Total:
 
 def sums(timings: Sequence[Timing], levels: Sequence[str] = LEVELS) -> str:
     """One line for people: ``3 kernels, 9 launches: 1.2 ms measured; bounds: 800 µs by memory, 300 µs by compute``."""
-    found = total(timings, levels)
-    kernels = "1 kernel" if found.kernels == 1 else f"{found.kernels} kernels"
-    launches = "1 launch" if found.launches == 1 else f"{found.launches:,} launches"
+    totals = total(timings, levels)
+    kernels = "1 kernel" if totals.kernels == 1 else f"{totals.kernels} kernels"
+    launches = "1 launch" if totals.launches == 1 else f"{totals.launches:,} launches"
 
     def part(seconds: float | None, name: str, words: str) -> str:
         if seconds is None:
             return ""
-        without = f" (without {found.lacking[name]} of {kernels})" if name in found.lacking else ""
+        without = f" (without {totals.lacking[name]} of {kernels})" if name in totals.lacking else ""
         return f"{duration(seconds)} {words}{without}"
 
     bounds = [
-        part(found.memory_seconds, "memory", "by memory"),
-        part(found.compute_seconds, COMPUTE, "by compute"),
-        part(found.launch_seconds, LAUNCH, "by launches"),
+        part(totals.memory_seconds, "memory", "by memory"),
+        part(totals.compute_seconds, COMPUTE, "by compute"),
+        part(totals.launch_seconds, LAUNCH, "by launches"),
     ]
-    measured = part(found.seconds, MEASURED, "measured") or "no time measured"
+    measured = part(totals.seconds, MEASURED, "measured") or "no time measured"
     return f"{kernels}, {launches}: {measured}; bounds: {', '.join(filter(None, bounds)) or 'none known'}"

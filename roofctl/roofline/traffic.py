@@ -1,4 +1,4 @@
-"""What a kernel moved at each level, and where that is not known, why."""
+"""Traffic of a kernel at each level, or the reason why it is not known."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Traffic:
 
     @property
     def exactness(self) -> str:
-        """The caveat in the few words that fit a legend."""
+        """The caveat, short enough for a legend; empty when the count is exact."""
         for word in ("lower bound", "upper bound"):
             if word in self.caveat:
                 return f"{word} of the traffic"
@@ -35,16 +35,16 @@ class Traffic:
 
 
 def traffic_of(kernel: Kernel, chip: Chip | None) -> dict[str, Traffic]:
-    """Traffic per level. L1 that was passed by (bulk copies, textures) is not counted, never a small number."""
-    found = {level: _level(kernel, level) for level in LEVELS}
-    if _l1_was_passed_by(kernel, found, chip):
-        found["l1"] = Traffic("l1", None, missing=PASSED_BY)
-    return found
+    """Traffic per level. L1 traffic is None where bulk copies or textures bypassed L1."""
+    traffic = {level: _level(kernel, level) for level in LEVELS}
+    if _l1_was_passed_by(kernel, traffic, chip):
+        traffic["l1"] = Traffic("l1", None, missing=PASSED_BY)
+    return traffic
 
 
 def missing_levels(traffic: Mapping[str, Traffic], otherwise: str = "") -> dict[str, str]:
     """Why levels have no point. ``otherwise``, where given, holds for each level without a reason of its own."""
-    reasons = {level: found.missing for level, found in traffic.items() if found.missing}
+    reasons = {level: each.missing for level, each in traffic.items() if each.missing}
     return {level: reasons.get(level, otherwise) for level in LEVELS} if otherwise else reasons
 
 
@@ -57,23 +57,25 @@ def _level(kernel: Kernel, level: str) -> Traffic:
     return Traffic(level, value, caveat, "no traffic at this level" if value == 0 else "")
 
 
-def _l1_was_passed_by(kernel: Kernel, found: dict[str, Traffic], chip: Chip | None) -> bool:
-    """Whether the counts of L1 and L2 say that some traffic passed L1 by."""
-    l1, l2 = found["l1"].transactions, found["l2"].transactions
+def _l1_was_passed_by(kernel: Kernel, traffic: dict[str, Traffic], chip: Chip | None) -> bool:
+    """Whether the counts of L1 and L2 show that some traffic bypassed L1."""
+    l1, l2 = traffic["l1"].transactions, traffic["l2"].transactions
     if l1 is None or l2 is None:
         return False
     bulk_copy = chip is not None and chip.bulk_copy
-    return l1_was_passed_by(l1, l2, kernel["shared_wavefronts"] or 0, exact=not found["l2"].caveat, bulk_copy=bulk_copy)
+    return l1_was_passed_by(
+        l1, l2, kernel["shared_wavefronts"] or 0, exact=not traffic["l2"].caveat, bulk_copy=bulk_copy
+    )
 
 
 def note_levels(kernel: Kernel, traffic: dict[str, Traffic], reasons: Reasons) -> None:
     """Add why levels have no point, and which counts are not exact."""
-    for level, found in traffic.items():
+    for level, each in traffic.items():
         label = kernel.label(level)
-        if found.missing:
-            reasons.add(f"no {label} point: {found.missing}", kernel.short_name)
-        elif found.caveat:
-            reasons.add(f"{label}: {found.caveat}", kernel.short_name)
+        if each.missing:
+            reasons.add(f"no {label} point: {each.missing}", kernel.short_name)
+        elif each.caveat:
+            reasons.add(f"{label}: {each.caveat}", kernel.short_name)
 
 
 def note_time(kernel: Kernel, reasons: Reasons) -> None:

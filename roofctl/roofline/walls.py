@@ -51,13 +51,13 @@ def wall_points(kernels: Sequence[Kernel], spaces: Sequence[Space]) -> tuple[lis
     """Every kernel with its points in ``spaces``, and why some are not there.
 
     A point's ``work`` is its space, its ``level`` the access, its ``traffic`` the transactions per launch.
-    ``missing`` of a kernel says by access why it has no point. An intensity above 1 cannot be: a warp's access
-    moves one transaction or more. It is said, not drawn.
+    ``missing`` of a kernel gives, per access, why it has no point. An intensity above 1 cannot be: a warp's access
+    moves one transaction or more. Such a point gets a note, and is not drawn.
     """
     reasons, impossible = Reasons(), Reasons()
     several = len({kernel.sources for kernel in kernels}) > 1
-    found = [_walls(kernel, spaces, reasons, impossible, several=several) for kernel in kernels]
-    return found, [*impossible.notes(len(kernels), warning=True), *reasons.notes(len(kernels))]
+    points = [_walls(kernel, spaces, reasons, impossible, several=several) for kernel in kernels]
+    return points, [*impossible.notes(len(kernels), warning=True), *reasons.notes(len(kernels))]
 
 
 def _walls(

@@ -1,4 +1,4 @@
-"""At which clocks the ceilings are drawn: those of the capture, or those that the user names."""
+"""The clocks that ceilings are scaled to: those of the capture, or those that the user names."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Clocks:
     """Clocks that ceilings are scaled to, per domain; None leaves a ceiling at its own.
 
     ``captured`` is the SM clock of the capture, whichever was chosen. ``each`` holds, by the sources of a capture,
-    the clocks of several captures that ran at different ones: each is judged at its own. ``remarks`` belong on
-    a picture, where fractions look other than they are.
+    the clocks of several captures that ran at different ones: each is compared at its own. ``remarks`` are
+    footnotes of a picture: why fractions look lower or higher than they are.
     """
 
     sm: Clock | None = None
@@ -47,14 +47,14 @@ def choose_clocks(
 ) -> tuple[Clocks, list[Note]]:
     """Clocks of the ceilings, and a warning where the chosen SM clock is not the one the kernels ran at.
 
-    Raises InputError for a captured clock that the capture does not hold, a base clock that nobody knows,
+    Raises InputError for a captured clock that the capture does not hold, an unknown base clock,
     and a clock that is not positive.
     """
     each = _each(table, device)
     if each and choice in (None, "captured"):
         hz = sorted(clock.hz for clock in each.values())
         middle = Clock(median(hz), "sm", f"median of captures at {prefixed(hz[0], 'Hz')} to {prefixed(hz[-1], 'Hz')}")
-        text = "the captures ran at different SM clocks: each is judged at its own, ceilings are drawn at the median"
+        text = "the captures ran at different SM clocks: each is compared at its own, ceilings are drawn at the median"
         return Clocks(middle, _l2(table, profile), _memory(table, profile), middle, each), [Note(text)]
     remarks: tuple[str, ...] = ()
     captured, remark = captured_clock(table.frame, device.max_sm_clock_hz)
@@ -73,11 +73,11 @@ def _each(table: KernelTable, device: Device) -> dict[tuple[str, ...], Clock]:
     if len(table.captures) < 2:  # noqa: PLR2004 - one clock has nothing to differ from
         return {}
     by_capture = table.frame.groupby("capture")
-    found = {
+    clocks = {
         capture.sources: captured_clock(by_capture.get_group(number), device.max_sm_clock_hz)[0]
         for number, capture in enumerate(table.captures)
     }
-    known = {sources: clock for sources, clock in found.items() if clock and clock.origin == AS_CAPTURED}
+    known = {sources: clock for sources, clock in clocks.items() if clock and clock.origin == AS_CAPTURED}
     rates = [clock.hz for clock in known.values()]
     return known if len(rates) > 1 and max(rates) / min(rates) - 1 > _APART else {}
 

@@ -1,4 +1,4 @@
-"""What the inputs say of the GPU: its name, size, and the clock it ran at."""
+"""Facts about the GPU that the inputs hold: its name, size, and the clock it ran at."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CLOCK_SPREAD: Final = 0.05
 
 @dataclass(frozen=True)
 class Device:
-    """What the inputs say of the GPU; None or empty where they are silent."""
+    """Facts about the GPU that the inputs hold; None or empty where they hold none."""
 
     names: tuple[str, ...] = ()
     compute_capabilities: tuple[str, ...] = ()
@@ -83,8 +83,8 @@ def median_clock_hz(kernels: pd.DataFrame, quantity: str) -> float | None:
     """Median over kernels of at least 40 µs of a clock such as ``l2_clock_hz``; None when none of them has it."""
     if not {quantity, "seconds"} <= set(kernels.columns):
         return None
-    found = kernels.loc[_is_long(kernels), quantity].dropna().astype(float)
-    return float(found.median()) if len(found) else None
+    hz = kernels.loc[_is_long(kernels), quantity].dropna().astype(float)
+    return float(hz.median()) if len(hz) else None
 
 
 def _is_long(kernels: pd.DataFrame) -> pd.Series:

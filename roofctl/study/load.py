@@ -23,22 +23,22 @@ from roofctl.readers import read as readers
 from roofctl.readers.numbers import DecimalSeparator
 
 Watch = Callable[[int, int], None]
-"""Told how many of how many sources have been read."""
+"""Called with the number of sources read so far and of all sources."""
 
 _NAMED: Final = 8
 """Among up to as many inputs those that a user names must be readable; others that are not are left out."""
-_TOLD: Final = 10
+_LISTED: Final = 10
 _FILE_SECONDS, _REPORT_SECONDS, _BYTES_PER_SECOND = 0.002, 0.1, 4e6
-"""What reading costs, roughly."""
+"""Rough cost of reading: per file, per report, and by size."""
 _WORTH_SECONDS: Final = 2.0
-"""What other processes must save at least: starting them takes a second."""
+"""Seconds that other processes must save at least: starting them takes one."""
 
 
 @dataclass(frozen=True)
 class Source:
     """One input: the files that hold its counts, and the manifest where it is a capture folder.
 
-    ``rank`` is that of the manifest, else what the name tells. ``problem`` is why it cannot be read, where that is
+    ``rank`` is that of the manifest, else the one in the name. ``problem`` is why it cannot be read, where that is
     known already. ``found``: in a folder or by a pattern, not named by the user.
     """
 
@@ -59,17 +59,17 @@ class Reading:
     unread: tuple[RoofctlError, ...]
 
     def notes(self) -> list[Note]:
-        """What is left out."""
+        """A warning for each source that is left out."""
         return left_out(self.unread)
 
 
 def left_out(unread: Sequence[RoofctlError]) -> list[Note]:
     """A warning for each source that is left out; of very many, the rest of them only with -v."""
     notes = [Note(f"left out: {error.message}", warning=True) for error in unread]
-    if len(notes) <= _TOLD:
+    if len(notes) <= _LISTED:
         return notes
-    more = Note(f"left out: {len(notes) - _TOLD:,} more inputs (-v names them)", warning=True)
-    return [*notes[:_TOLD], more, *(replace(note, detail=True) for note in notes[_TOLD:])]
+    more = Note(f"left out: {len(notes) - _LISTED:,} more inputs (-v names them)", warning=True)
+    return [*notes[:_LISTED], more, *(replace(note, detail=True) for note in notes[_LISTED:])]
 
 
 def locate(inputs: Sequence[Path], cwd: Path | None = None) -> list[Source]:
@@ -97,16 +97,16 @@ def _searched(path: Path, here: Path) -> list[Source]:
         return []
     errors: list[OSError] = []
     if (here / path).is_dir():
-        found = search.inside(here / path, errors.append)
+        paths = search.inside(here / path, errors.append)
     elif search.is_pattern(here / path):
-        found = [each for match in search.matching(path, here) for each in _expanded(match, here, errors)]
+        paths = [each for match in search.matching(path, here) for each in _expanded(match, here, errors)]
     else:
         return []
 
     def named(each: Path | str) -> Path:
         return Path(each) if path.is_absolute() else Path(os.path.relpath(each, here))
 
-    return [*(_tried(named(each), here) for each in found), *(_forbidden(named(e.filename), e) for e in errors)]
+    return [*(_tried(named(each), here) for each in paths), *(_forbidden(named(e.filename), e) for e in errors)]
 
 
 def _expanded(match: Path, here: Path, errors: list[OSError]) -> list[Path]:
@@ -129,10 +129,10 @@ def _tried(path: Path, here: Path) -> Source:
 
 def _ranked(sources: Sequence[Source]) -> list[Source]:
     places = [source.files[0].parent if source.manifest and source.files else Path(source.label) for source in sources]
-    told = search.ranks(places)
+    ranks = search.ranks(places)
     return [
         replace(source, rank=source.manifest.rank if source.manifest and source.manifest.rank is not None else rank)
-        for source, rank in zip(sources, told, strict=True)
+        for source, rank in zip(sources, ranks, strict=True)
     ]
 
 
@@ -155,16 +155,16 @@ def _capture(folder: Path) -> Source:
     return Source(folder.name, tuple(captures.data_files(folder)), captures.read_manifest(folder))
 
 
-def read(sources: Sequence[Source], mark: DecimalSeparator | None) -> list[Part]:
+def read(sources: Sequence[Source], decimal: DecimalSeparator | None) -> list[Part]:
     """Parts of all sources, with the notes and GPU facts that a manifest adds to what its files say.
 
     Raises InputError (or CounterAccessError) for the first that cannot be read.
     """
-    return [part for source in sources for part in read_one(source, mark)]
+    return [part for source in sources for part in read_one(source, decimal)]
 
 
-def read_many(sources: Sequence[Source], mark: DecimalSeparator | None, watch: Watch | None = None) -> Reading:
-    """As ``read``, for few or many: found sources, and some of many, are left out and told where they cannot be read.
+def read_many(sources: Sequence[Source], decimal: DecimalSeparator | None, watch: Watch | None = None) -> Reading:
+    """As ``read``, for few or many: found sources, and some of many, are left out where they cannot be read.
 
     Raises the error of the first that must be readable and is not, or that of the first when it is so with all.
     """
@@ -172,7 +172,7 @@ def read_many(sources: Sequence[Source], mark: DecimalSeparator | None, watch: W
     parts: list[Part] = []
     unread: list[RoofctlError] = []
     watch = watch or unwatched
-    results = each(partial(_attempt, mark), sources, worthwhile=worthwhile(sources), preload=[__name__])
+    results = each(partial(_attempt, decimal), sources, worthwhile=worthwhile(sources), preload=[__name__])
     try:
         with closing(results):
             for source, result in zip(sources, results, strict=True):
@@ -200,7 +200,7 @@ def check_enough(source: Source, unread: Sequence[RoofctlError], of: int) -> Non
 
 
 def unwatched(done: int, of: int) -> None:
-    """The watch of a caller who has none."""
+    """The default of ``watch``: does nothing."""
 
 
 def worthwhile(sources: Sequence[Source], more: float = 0.0) -> bool:
@@ -211,18 +211,18 @@ def worthwhile(sources: Sequence[Source], more: float = 0.0) -> bool:
     return seconds * (1 - 1 / processors()) > _WORTH_SECONDS
 
 
-def _attempt(mark: DecimalSeparator | None, source: Source) -> list[Part] | RoofctlError:
+def _attempt(decimal: DecimalSeparator | None, source: Source) -> list[Part] | RoofctlError:
     try:
-        return read_one(source, mark)
+        return read_one(source, decimal)
     except RoofctlError as error:
         return error
 
 
-def read_one(source: Source, mark: DecimalSeparator | None) -> list[Part]:
+def read_one(source: Source, decimal: DecimalSeparator | None) -> list[Part]:
     """Parts of one source. Raises InputError (or CounterAccessError) when it cannot be read."""
     if source.problem:
         raise source.problem
-    parts = [part for path in source.files for part in readers.read_file(path, decimal=mark)]
+    parts = [part for path in source.files for part in readers.read_file(path, decimal=decimal)]
     manifest = source.manifest
     if manifest is None:
         return parts
@@ -242,7 +242,7 @@ def _gpu(parts: Sequence[Part], manifest: Manifest) -> Gpu | None:
 
 
 def _completed(part: Part, label: str, manifest: Manifest, gpu: Gpu | None) -> Part:
-    """A part under its capture's name, with the capture's GPU where the file is silent."""
+    """A part under its capture's name, with the capture's GPU where the file names none."""
     frame = part.frame
     if manifest.filter_when_read:
         frame = frame[[matches(kernel, manifest.kernel, manifest.exclude) for kernel in frame["kernel"]]]
@@ -260,11 +260,11 @@ def _completed(part: Part, label: str, manifest: Manifest, gpu: Gpu | None) -> P
 
 
 def _notes(label: str, manifest: Manifest) -> list[Note]:
-    """What the manifest says that a reader of the numbers must know."""
+    """Notes on a capture: whether it is incomplete, what was not counted, clock and cache control."""
     notes = [Note(f"capture {label}: {manifest.incomplete}", warning=True)] if manifest.incomplete else []
     notes += [Note(f"capture {label}: {name} was not counted: {why}") for name, why in manifest.left_out.items()]
     controls = (("clock control", manifest.clock_control), ("cache control", manifest.cache_control))
-    said = ", ".join(f"{name} {value}" for name, value in controls if value)
-    if said:
-        notes.append(Note(f"capture {label}: {manifest.profiler} {manifest.profiler_version}, {said}", detail=True))
+    settings = ", ".join(f"{name} {value}" for name, value in controls if value)
+    if settings:
+        notes.append(Note(f"capture {label}: {manifest.profiler} {manifest.profiler_version}, {settings}", detail=True))
     return notes

@@ -20,7 +20,7 @@ from roofctl.study.device import describe_device, one_device
 from roofctl.verify.expect import WAVEFRONTS, Circumstances, Expectation, Kind, expectations
 from roofctl.verify.known_kernels import KNOWN, KnownKernel, LaunchShape, known_kernel
 
-Status = Literal["ok", "off", "not judged"]
+Status = Literal["ok", "off", "not assessed"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def compare(
     """Compare the known kernels in the parts of one capture with the table.
 
     ``paths`` are instruction counts from the disassembly of the program. ``flushed``: whether caches were emptied
-    before each kernel; None means as the profiler does by default (ncu does, nvprof does not). ``gpu`` stands in
+    before each kernel; None means as the profiler does by default (ncu does, nvprof does not). ``gpu`` is used
     where the parts do not name theirs. Raises InputError when the parts hold no known kernel or no counter to compare.
     """
     device = describe_device(parts)
@@ -105,7 +105,7 @@ def compare(
             "no kernel of kernels/known is in this capture",
             hint="capture the program that roofctl verify builds (roofctl verify --keep), or run roofctl verify",
         )
-    if not any(row.status != "not judged" for row in rows):
+    if not any(row.status != "not assessed" for row in rows):
         raise InputError(
             "the capture has the known kernels, but no counter whose value is known",
             hint="capture them with the metric sets: roofctl verify --keep",
@@ -167,7 +167,7 @@ def _row(kernel: str, expectation: Expectation, counted: float, caveat: str) -> 
     why = expectation.why
     if status == "off" and caveat and expectation.kind == "exact":
         # The catalogue declares that this counter is not exact: a deviation proves nothing new.
-        status, why = "not judged", caveat
+        status, why = "not assessed", caveat
     return CountCheck(
         kernel=kernel,
         quantity=expectation.quantity,

@@ -56,7 +56,7 @@ def summary(verdict: Verdict) -> str:
     bounded = sum(row.kind == "bound" for row in agreeing)
     return (
         f"{kernels} kernels: {len(agreeing)} of {len(agreeing) + len(verdict.off)} counts agree, "
-        f"{to_the_last} of them to the last digit, {bounded} judged by a bound"
+        f"{to_the_last} of them to the last digit, {bounded} compared with a bound"
     )
 
 
@@ -77,10 +77,10 @@ def _expected_text(row: CountCheck) -> str:
 
 
 def _line(row: CountCheck) -> list[str]:
-    verdict = {"ok": "exact" if row.counted == row.expected else "ok", "off": "OFF", "not judged": "not judged"}[
+    verdict = {"ok": "exact" if row.counted == row.expected else "ok", "off": "OFF", "not assessed": "not assessed"}[
         row.status
     ]
-    if row.kind == "bound" and row.status != "not judged":
+    if row.kind == "bound" and row.status != "not assessed":
         verdict = f"{'OFF' if row.status == 'off' else 'in bound'}, {_number(row.low)} to {_number(row.high)}"
     remark = f": {row.why}" if row.why and (row.kind == "bound" or row.status != "ok") else ""
     error = "–" if row.error is None else f"{row.error:+.3%}" if row.error else "0"

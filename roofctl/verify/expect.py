@@ -85,7 +85,7 @@ def _instructions(
         yield _exact("issued_warp_instructions", per_warp * warps, why, tolerance=0)
     elif issued is not None:
         per_warp = round(issued / warps)
-        yield _exact("issued_warp_instructions", per_warp * warps, "a whole number per warp", tolerance=0)
+        yield _exact("issued_warp_instructions", per_warp * warps, "an integer per warp", tolerance=0)
     if issued is not None and kernel.active_lanes == WARP_THREADS:
         yield _exact("thread_instructions", WARP_THREADS * issued, "32 per warp instruction", tolerance=0)
     elif issued is not None:

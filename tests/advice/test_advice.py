@@ -104,7 +104,7 @@ def only(facts: Mapping[str, Any]) -> Finding:
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_finding_says_its_figures(kind: str) -> None:
+def test_a_finding_has_its_figures(kind: str) -> None:
     found = only(CASES[kind])
     assert found.kind == kind
     assert TEXTS[kind] in found.text
@@ -122,7 +122,7 @@ def test_no_finding_without_all_of_its_numbers(kind: str, name: str, unknown: ob
     assert kind not in kinds(facts)
 
 
-def test_nothing_is_said_of_nothing() -> None:
+def test_no_facts_give_no_finding() -> None:
     assert advise({}) == ()
     assert advise({name: 0 for facts in CASES.values() for name in facts}) == ()
 
@@ -183,7 +183,7 @@ def test_a_level_without_traffic_is_no_roof_that_was_not_counted() -> None:
         {"issued_gips": 500.0, "integer_instructions": 65, "thread_instructions": 100},
     ],
 )
-def test_latency_is_not_said_where_something_else_may_bind(facts: dict[str, Any]) -> None:
+def test_latency_is_not_reported_where_something_else_may_bind(facts: dict[str, Any]) -> None:
     """Uncounted integers may fill their pipe at half of the issue rate; known ones are counted."""
     assert "latency_bound" not in kinds({**LATENCY, **facts})
 
@@ -247,7 +247,7 @@ def test_bytes_that_leave_some_out_decide_nothing(used: dict[str, int]) -> None:
     assert kinds({**facts, "caveats": {"global_load_used_bytes": "a lower bound"}}) == []
 
 
-def test_instructions_that_stand_for_requests_are_said() -> None:
+def test_instructions_used_for_requests_are_noted() -> None:
     caveats = {"caveats": {"l1_global_load_requests": "instructions, not requests"}}
     assert "per load instruction, asynchronous copies left out" in only({**of("load", SCATTERED), **caveats}).text
     # 4,096 instructions for 3,145,728 requests: no warp touches 12,288 sectors.
@@ -301,7 +301,7 @@ def test_wavefronts_of_other_instructions_are_no_conflicts(way: str, facts: dict
 # Lanes and arithmetic ------------------------------------------------------------------------------------------------
 
 
-def test_parts_of_warps_are_said() -> None:
+def test_parts_of_warps_are_reported() -> None:
     found = only({**CASES["divergence"], "block": (8, 1, 1)})
     assert found.text.endswith("blocks of 8 threads leave part of a warp empty")
     assert "leave part" not in only({**CASES["divergence"], "block": (8, 8, 1)}).text

@@ -13,7 +13,7 @@ from roofctl.advice import advise, verdict
 from roofctl.output.rows import rows as rows_of
 from roofctl.quantities import catalogue
 from roofctl.readers.read import read_file
-from roofctl.study.study import Request, study
+from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
 from support.tables import captures
 
@@ -36,10 +36,10 @@ PEAK_FLOPS = {
 
 @cache
 def kernels(path: Path) -> dict[str, dict[str, Any]]:
-    """Facts per kernel: its counted quantities, and what the analysis says of it."""
+    """Facts per kernel: its counted quantities, and what its results show."""
     file = path / "capture.csv" if path.is_dir() else path
     (capture,) = captures(read_file(file))
-    rows = {row["kernel"]: row for row in rows_of(study(Request(inputs=(path,))).analysis)}
+    rows = {row["kernel"]: row for row in rows_of(analyse_inputs(AnalysisRequest(inputs=(path,))).results)}
     facts = {}
     for record, texts in zip(capture.frame.to_dict("records"), capture.caveats, strict=True):
         row = rows[record["kernel"]]
@@ -97,7 +97,7 @@ EXPECTED = {
         "atomics": {"latency_bound", "atomics"},
     },
 }
-"""All that is said of each kernel, and nothing else: no scattered triad, no conflict with padded rows."""
+"""All findings on each kernel, and no others: no scattered triad, no conflict with padded rows."""
 
 
 @pytest.mark.parametrize(("path", "kernel"), [(path, name) for path, found in EXPECTED.items() for name in found])
@@ -105,7 +105,7 @@ def test_known_kernels_get_the_advice_that_they_deserve(path: Path, kernel: str)
     assert {finding.kind for finding in advise(kernels(path)[kernel])} == EXPECTED[path][kernel]
 
 
-def test_every_known_kernel_is_judged() -> None:
+def test_every_known_kernel_has_a_verdict() -> None:
     for path, found in EXPECTED.items():
         assert kernels(path).keys() == found.keys()
 

@@ -1,4 +1,4 @@
-"""The table of thresholds: whole, explained, and refused when it is not."""
+"""The table of thresholds: complete and explained, else refused."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from roofctl.core.errors import InputError
 TEXT = (Path(roofctl.advice.__file__).parent / "thresholds.yaml").read_text(encoding="utf-8")
 
 
-def test_the_shipped_table_is_whole() -> None:
+def test_the_shipped_table_is_complete() -> None:
     limits = thresholds()
     assert limits == parse(TEXT)
     assert (limits.near_roof, limits.active_lanes, limits.unit_stride_sectors) == (0.6, 0.75, 4)
-    fractions = ("near_roof", "tail_part", "worth_saying", "atomics_share", "active_lanes", "constant_moves_share")
+    fractions = ("near_roof", "tail_part", "finding_share", "atomics_share", "active_lanes", "constant_moves_share")
     assert all(0 < getattr(limits, name) < 1 for name in fractions)
 
 

@@ -1,4 +1,4 @@
-"""Folders and patterns: what they hold, in which order, and which rank a name tells."""
+"""Folders and patterns: what they hold, in which order, and which rank a name gives."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_patterns(tmp_path: Path) -> None:
         ("ranks.csv", None),
     ],
 )
-def test_the_rank_that_a_name_tells(name: str, rank: int | None) -> None:
+def test_the_rank_that_a_name_gives(name: str, rank: int | None) -> None:
     assert ranks([Path("/data") / name]) == [rank]
 
 
@@ -136,11 +136,11 @@ def test_pipes_in_a_folder_are_passed_over(tmp_path: Path) -> None:
     assert names(tmp_path) == ["x.csv"]
 
 
-def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     touch(tmp_path, "a/x.csv", "b/y.csv")
     forbid(monkeypatch, tmp_path / "b")
-    told: list[OSError] = []
-    assert inside(tmp_path, told.append) == [tmp_path / "a" / "x.csv"]
-    assert [error.filename for error in told] == [str(tmp_path / "b")]
+    errors: list[OSError] = []
+    assert inside(tmp_path, errors.append) == [tmp_path / "a" / "x.csv"]
+    assert [error.filename for error in errors] == [str(tmp_path / "b")]
     with pytest.raises(InputError, match=f"{tmp_path / 'b'} cannot be read: Permission denied"):
         inside(tmp_path / "b")

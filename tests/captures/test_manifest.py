@@ -1,4 +1,4 @@
-"""The capture folder: written whole or not at all, never overwritten, found again, and checked when read."""
+"""The capture folder: written atomically, never overwritten, found again, and checked when read."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make(root: Path, name: str, **changes) -> Path:
     return draft.finish(manifest(**changes)).folder
 
 
-def test_it_is_written_aside_and_appears_whole(tmp_path):
+def test_it_is_written_aside_and_appears_complete(tmp_path):
     root = tmp_path / "deep" / "captures"
     draft = create(root, "run")
     assert draft.folder.parent == root
@@ -119,7 +119,7 @@ def test_the_newest_is_the_one_that_ended_last(tmp_path):
     assert captures.latest(tmp_path).name == "b"
 
 
-def test_the_newest_is_told_across_time_zones(tmp_path):
+def test_the_newest_is_known_across_time_zones(tmp_path):
     make(tmp_path, "earlier", ended="2026-10-25T02:30:00+02:00")
     make(tmp_path, "later", ended="2026-10-25T02:10:00+01:00")
     assert captures.latest(tmp_path).name == "later"
@@ -156,7 +156,7 @@ def test_resolve_takes_a_path_a_name_or_nothing(tmp_path):
         ("empty", "folder without capture.json", "name a capture"),
     ],
 )
-def test_resolve_says_what_there_is(tmp_path, text, message, hint):
+def test_resolve_names_what_there_is(tmp_path, text, message, hint):
     make(tmp_path / "roofctl-captures", "gemm-before")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=message) as caught:

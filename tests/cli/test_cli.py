@@ -58,13 +58,13 @@ def test_the_table(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "belong to no table" not in err
 
 
-def test_verbose_tells_details(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_prints_details(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", capture, "-v"]) == 0
     assert "1 lines that belong to no table passed over" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv", "md"])
-def test_quiet_says_only_data(form: str, capture: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_prints_only_data(form: str, capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", capture, "-q", "--format", form]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -99,7 +99,7 @@ def test_full_names_follow_on_request(form: str, tmp_path: Path, capsys: pytest.
     assert len(LONG) > 2_800
 
 
-def test_a_long_name_is_whole_in_data_and_short_in_the_table(
+def test_a_long_name_is_complete_in_data_and_short_in_the_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (path,) = write(tmp_path, a=ncu_raw([L(LONG)]))
@@ -109,9 +109,7 @@ def test_a_long_name_is_whole_in_data_and_short_in_the_table(
     assert json.loads(capsys.readouterr().out)["kernels"][0]["kernel"] == LONG
 
 
-def test_an_unknown_gpu_still_gives_the_table_and_a_question(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_gpu_still_gives_the_table_and_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path,) = write(tmp_path, a=ncu_raw([L("k(int)")]))
     assert main(["report", str(path)]) == 0
     out, err = capsys.readouterr()
@@ -141,7 +139,7 @@ def test_options_reach_the_study(
     assert {row["warp_instructions"] for row in rows} == {110_000 if "issued" in options else 100_000}
 
 
-def test_the_decimal_mark_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_decimal_separator_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path,) = write(tmp_path, a=ncu_details([L("k(int)", {TIME: "117.344"})]))
     assert main(["report", str(path)]) == 2
     assert "--decimal comma" in capsys.readouterr().err
@@ -405,7 +403,7 @@ def test_every_command_has_help_with_an_example(
         ("bool operator==(int)=x=y", "operator==", "x=y"),
     ],
 )
-def test_a_label_and_a_name_may_hold_the_mark_between_them(entry: str, kernel: str, label: str) -> None:
+def test_a_label_and_a_name_may_hold_the_separator_between_them(entry: str, kernel: str, label: str) -> None:
     from roofctl.plots.style import PlotOptions
     from roofctl.plots.style_file import restyle
     from roofctl.roofline.model import KernelPoints

@@ -130,7 +130,7 @@ def test_quick_is_marked_and_does_not_replace_a_full_result(here: Here) -> None:
     assert here.measured.read_text() == before
 
 
-def test_a_marked_factor_says_why(here: Here) -> None:
+def test_a_doubtful_factor_has_a_reason(here: Here) -> None:
     result = here.calibrate("--level", "fp32", device=FakeDevice(clocks_hz=(1.98e9, 1.98e9, 1.8e9)))
     assert "!" in result.stdout.splitlines()[1]
     assert "! fp32: the SM clock moved" in result.stdout

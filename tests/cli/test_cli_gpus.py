@@ -53,7 +53,7 @@ def test_every_command_has_help_with_an_example(command: list[str]) -> None:
     assert "Example: roofctl gpus" in run(*command, "--help").stdout
 
 
-def test_list_is_a_table_of_whole_lines() -> None:
+def test_list_is_a_table_of_unbroken_lines() -> None:
     result = run("list")
     lines = result.stdout.splitlines()
     assert result.stderr == ""
@@ -227,7 +227,7 @@ def test_terminal_table_wraps_instead_of_cutting(
     assert "[bold]" in text
 
 
-def test_numbers_stay_whole_in_a_terminal_too_narrow_for_them() -> None:
+def test_numbers_are_not_cut_in_a_terminal_too_narrow_for_them() -> None:
     from roofctl.output.table import to_table
 
     columns = [">#", "kernel", *(f">column {n}" for n in range(6))]

@@ -63,7 +63,7 @@ def test_a_good_run_is_kept_and_reported(here, capfd):
     assert [path.name for path in data_files(folder)] == ["capture.csv"]
 
 
-def test_the_manifest_tells_it_all(here, monkeypatch):
+def test_the_manifest_is_complete(here, monkeypatch):
     monkeypatch.setenv("SLURM_PROCID", "3")
     assert (
         main(
@@ -172,7 +172,7 @@ def test_bad_usage(here, arguments):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nosuch"], "nosuch is not on PATH"),
         (["app"], "did you mean ./app?"),
@@ -189,13 +189,13 @@ def test_bad_usage(here, arguments):
         (["--clock-control", "boost", "./app"], "ncu 2025.3.1 has no --clock-control boost: it came with ncu 2026"),
     ],
 )
-def test_what_cannot_work_is_refused_before_the_profiler_starts(here, capfd, arguments, said):
+def test_what_cannot_work_is_refused_before_the_profiler_starts(here, capfd, arguments, message):
     for name in ("data.txt", "train.py", "libx.so.1"):
         (here / name).write_text("")
     (here / "folder").mkdir()
     assert main(["profile", *arguments]) == 2
     out, err = capfd.readouterr()
-    assert said in err
+    assert message in err
     assert "app says" not in out
     assert not (here / "roofctl-captures").exists()
 
@@ -281,14 +281,14 @@ def test_a_signal_is_named(here, capfd):
     ],
 )
 def test_nothing_usable_is_an_error_and_no_capture(here, capfd, monkeypatch, case):
-    variables, code, said = case
+    variables, code, message = case
     for name, value in variables.items():
         monkeypatch.setenv(f"FAKE_{name}", value)
     assert main(["profile", "./app"]) == code
     out, err = capfd.readouterr()
-    assert said in err
+    assert message in err
     assert "kernel_0" not in out
-    # What the profiler said is kept beside the captures, and a report that may be of use; no half-made folder is.
+    # The profiler's messages are kept beside the captures, and a report that may be of use; no half-made folder is.
     kept = sorted(path.suffix for path in (here / "roofctl-captures").iterdir())
     assert kept == ([".log"] if variables.get("KERNELS") == "0" else [".log", ".ncu-rep"])
     assert all(str(path) in err for path in (here / "roofctl-captures").iterdir())

@@ -74,7 +74,7 @@ def test_a_wrong_capture_prints_its_table_and_exits_6(wrong: Path) -> None:
     assert "OFF" in result.stdout
 
 
-def test_json_is_whole_whether_right_or_wrong(right: Path, wrong: Path) -> None:
+def test_json_is_complete_whether_right_or_wrong(right: Path, wrong: Path) -> None:
     document = json.loads(call("--from", right, "--format", "json").stdout)
     assert (document["off"], document["source"]) == (0, [str(right)])
     _, result = fail("--from", wrong, "--format", "json")
@@ -91,7 +91,7 @@ def test_kernels_absent_from_an_old_capture_are_a_note(tmp_path: Path) -> None:
     assert "note: the capture does not have known_strided_1" in result.stderr
 
 
-def test_what_was_not_counted_is_said(tmp_path: Path) -> None:
+def test_what_was_not_counted_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "less.csv"
     path.write_text(capture_text(without=[L2]), encoding="utf-8")
     assert f"note: l2_transactions was not counted: {L2} not captured" in call("--from", path).stderr
@@ -120,7 +120,7 @@ def test_a_run_here_must_have_every_kernel(right: Path, monkeypatch: pytest.Monk
     assert asked == [running.VerifyRequest("ncu", "sm_90", ("flop", "walls"), keep=True)]
 
 
-def test_a_machine_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_a_gpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roofctl.verify.build.find_gpu", lambda: None)
     error, result = fail()
     assert isinstance(error, DeviceError)

@@ -11,17 +11,17 @@ from roofctl.cli.main import main
 from roofctl.core.resources import demo_capture
 from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.analyse import Selection
-from roofctl.study.study import Request, Study, study
+from roofctl.study.analyse import Analysis, AnalysisRequest, analyse_inputs
 
 DATA = Path(__file__).parent.parent / "data" / "captures-h200"
 
 
-def read(name: str, kernel: str = "") -> Study:
-    return study(Request(inputs=(DATA / name,), selection=Selection(kernel=kernel)))
+def read(name: str, kernel: str = "") -> Analysis:
+    return analyse_inputs(AnalysisRequest(inputs=(DATA / name,), selection=Selection(kernel=kernel)))
 
 
-def row(answer: Study) -> Any:
-    (found,) = rows_of(answer.analysis)
+def row(analysis: Analysis) -> Any:
+    (found,) = rows_of(analysis.results)
     return found
 
 
@@ -41,38 +41,40 @@ def test_every_count_of_the_known_kernels_agrees(capsys: pytest.CaptureFixture[s
     ],
 )
 def test_the_demo_s_traffic_is_the_known_one(kernel: str, l1: int, l2: int) -> None:
-    found = row(study(Request(inputs=(demo_capture(),), selection=Selection(kernel=f"^{kernel}$"))))
+    found = row(analyse_inputs(AnalysisRequest(inputs=(demo_capture(),), selection=Selection(kernel=f"^{kernel}$"))))
     assert (found["l1_transactions"], found["l2_transactions"]) == (l1, l2)
 
 
 def test_a_kernel_that_loads_by_tma_has_no_l1_point() -> None:
-    answer = read("torch", "nvjet")
-    found = row(answer)
+    analysis = read("torch", "nvjet")
+    found = row(analysis)
     assert found["l1_transactions"] is None
     assert found["l2_intensity"] == pytest.approx(0.8167, rel=1e-3)
-    assert any("not counted" in note.text for note in answer.notes)
+    assert any("not counted" in note.text for note in analysis.notes)
 
 
 def test_base_clocks_lower_the_ceilings_with_them() -> None:
-    locked, free = read("base-clock"), study(Request(inputs=(demo_capture(),)))
+    locked, free = read("base-clock"), analyse_inputs(AnalysisRequest(inputs=(demo_capture(),)))
     assert locked.clock is not None
     assert free.clock is not None
     assert locked.clock.hz == pytest.approx(1.496e9, rel=1e-3)
     fractions = [
-        next(r["l1_of_roof"] for r in rows_of(answer.analysis) if r["short_name"].startswith("transpose_smem<float, 0"))
-        for answer in (locked, free)
+        next(
+            r["l1_of_roof"] for r in rows_of(analysis.results) if r["short_name"].startswith("transpose_smem<float, 0")
+        )
+        for analysis in (locked, free)
     ]
     # The kernel is 28 % slower there; against ceilings at the captured clock it is no worse.
     assert fractions[0] == pytest.approx(fractions[1], abs=0.03)
 
 
-def test_a_capture_cut_short_is_kept_and_said() -> None:
-    answer = read("timeout")
-    assert row(answer)["launches"] == 27
-    assert any(note.warning and "stopped after 8 s" in note.text for note in answer.notes)
+def test_a_capture_cut_short_is_kept_with_a_warning() -> None:
+    analysis = read("timeout")
+    assert row(analysis)["launches"] == 27
+    assert any(note.warning and "stopped after 8 s" in note.text for note in analysis.notes)
 
 
-def test_an_application_that_failed_is_said() -> None:
-    answer = read("app-exit-7")
-    assert row(answer)["launches"] == 3
-    assert any(note.warning and "failed with code 7" in note.text for note in answer.notes)
+def test_an_application_that_failed_is_noted() -> None:
+    analysis = read("app-exit-7")
+    assert row(analysis)["launches"] == 3
+    assert any(note.warning and "failed with code 7" in note.text for note in analysis.notes)

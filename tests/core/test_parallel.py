@@ -163,9 +163,9 @@ def test_a_signal_stops_all_and_leaves_nothing(tmp_path: Path, number: int, send
     with exporting(tmp_path) as child:
         until(lambda: written(tmp_path))
         send(child.pid, number)
-        _, said = child.communicate(timeout=20)
+        _, printed = child.communicate(timeout=20)
         assert child.returncode == 130
-        assert said.strip() == "interrupted"
+        assert printed.strip() == "interrupted"
         assert [path.name for path in tmp_path.iterdir()] == ["ranks"]
 
 
@@ -185,8 +185,8 @@ def test_an_early_interrupt_prints_no_traceback(tmp_path: Path, seconds: float) 
         until(lambda: any(tmp_path.glob(".*.partial")))
         time.sleep(seconds)
         os.killpg(child.pid, signal.SIGINT)
-        _, said = child.communicate(timeout=20)
-        assert (child.returncode, said.strip()) == (130, "interrupted")
+        _, printed = child.communicate(timeout=20)
+        assert (child.returncode, printed.strip()) == (130, "interrupted")
 
 
 def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Children: quiet runs, streamed runs, and stopping whole families, with real processes."""
+"""Children: quiet runs, streamed runs, and stopping processes with all descendants, with real processes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_run_gives_no_input_and_survives_bytes_that_are_no_text():
     assert done.stdout == "\ufffdx"
 
 
-def test_checked_raises_with_the_end_of_what_was_said():
+def test_checked_raises_with_the_end_of_the_output():
     assert process.run(["true"]).checked().returncode == 0
     with pytest.raises(ToolFailed, match=r"sh exited 2:\n  line3\n(.*\n){4}  line8$") as caught:
         process.run(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do echo line$i; done; exit 2"]).checked("do this")

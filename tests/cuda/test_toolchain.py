@@ -17,7 +17,7 @@ VERSION = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, releas
 
 
 class Tools:
-    """Answers for nvcc and the disassembler; counts builds."""
+    """Replaces nvcc and the disassembler; counts builds."""
 
     def __init__(self, returncode: int = 0, stderr: str = "", sass: str = "") -> None:
         self.calls: list[tuple[str, ...]] = []
@@ -99,7 +99,7 @@ def test_a_cache_that_cannot_be_written_costs_time_only(nvcc: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("printed", "message"),
     [
         ("nvcc fatal   : Unsupported gpu architecture 'compute_70'", "nvcc 13.0.88 does not know sm_70"),
         (
@@ -109,9 +109,9 @@ def test_a_cache_that_cannot_be_written_costs_time_only(nvcc: Path, tmp_path: Pa
         ("nvcc fatal   : Cannot find a host compiler: gcc", "nvcc has no C\\+\\+ compiler"),
     ],
 )
-def test_build_errors(nvcc: Path, tmp_path: Path, said: str, message: str) -> None:
+def test_build_errors(nvcc: Path, tmp_path: Path, printed: str, message: str) -> None:
     with pytest.raises(DeviceError, match=message) as caught:
-        made(tmp_path, Tools(1, said), "sm_70").build("l2.cu")
+        made(tmp_path, Tools(1, printed), "sm_70").build("l2.cu")
     assert caught.value.hint
 
 

@@ -71,14 +71,14 @@ def of(what: str, found: list[Check]) -> Check:
         ("[Requested functionality has been deprecated]", None),
     ],
 )
-def test_a_cell_without_an_answer_is_not_known(cell: str | None, seen: str | None) -> None:
+def test_a_cell_without_a_value_is_not_known(cell: str | None, seen: str | None) -> None:
     assert smi.cell(cell) == seen
 
 
 @pytest.mark.parametrize(
     ("cell", "seen"), [("345", 345e6), ("345 MHz", 345e6), ("0", 0.0), ("[N/A]", None), ("12abc", None), (1980, 1980e6)]
 )
-def test_numbers_are_never_made_of_no_answer(cell: object, seen: float | None) -> None:
+def test_a_missing_value_never_becomes_a_number(cell: object, seen: float | None) -> None:
     assert smi.number(cell, 1e6) == seen
 
 
@@ -253,7 +253,7 @@ def test_which_profiler_applies(
     assert (check.cause == "tool") == (status == "fail")
 
 
-def test_volta_with_a_new_ncu_is_told_both_ways_out() -> None:
+def test_volta_with_a_new_ncu_gets_both_remedies() -> None:
     facts_here = machine(replace(H200, compute_capability="7.0"), ncu_chips=CHIPS_2025_3)
 
     fix = of("profiler of GPU 0", list(choice.profiler_checks(facts_here))).fix
@@ -311,7 +311,7 @@ def test_clocks(gpu: Gpu, status: str, says: str) -> None:
     assert says in check.value
 
 
-def test_clocks_are_never_said_to_be_free() -> None:
+def test_clocks_are_never_reported_as_free() -> None:
     assert gpus.clocks_locked(replace(H200, clock_reasons=0)) is None
     assert gpus.clocks_locked(replace(H200, clock_reasons=3)) is True
 
@@ -359,7 +359,7 @@ def test_gpu_profile(matches: tuple[str, ...], reason: str, status: str, says: s
     assert says in f"{check.value} {check.fix}"
 
 
-def test_mig_is_a_warning_and_unknown_is_said() -> None:
+def test_mig_is_a_warning_and_unknown_is_reported() -> None:
     assert gpus.mig_check("GPU 0", replace(H200, mig=True)).status == "warn"
     assert gpus.mig_check("GPU 0", replace(H200, mig=None)).value == "not known"
 

@@ -1,5 +1,5 @@
 # ruff: noqa: N802 - stand-ins have the names of what they stand for
-"""Doctor's prober, against a machine made of files and stand-in programs, and the questions asked in a child."""
+"""Doctor's prober, against a machine made of files and scripts, and the probes that run in a child."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from roofctl.core.gpu import Gpu, gpu_of
 from roofctl.doctor import Host, all_checks, checks, child, exit_code, look, places, probe
 from roofctl.doctor.machine import Permission
 
-# The prober, against files and stand-in programs.
+# The prober, against files and scripts.
 
 
 def tool(folder: Path, name: str, script: str) -> Path:
-    """A stand-in program."""
+    """A script as a program."""
     folder.mkdir(exist_ok=True)
     path = folder / name
     path.write_text(f"#!{sys.executable}\nimport sys\n{script}\n")
@@ -53,18 +53,18 @@ def smi(folder: Path, *, refused: tuple[str, ...] = (), apps: str = "", **change
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """A machine with an empty file system, nothing on PATH, and no CUDA: what children answer is made up."""
+    """A machine with an empty file system, nothing on PATH, and no CUDA: the output of children is made up."""
     for name in ("bin", "root/tmp", "root/proc/self", "cwd"):
         (tmp_path / name).mkdir(parents=True)
 
-    def answer(argv: Any) -> probe.ToolOutput:
+    def run(argv: Any) -> probe.ToolOutput:
         if argv[0] == sys.executable:
             return probe.ToolOutput(
                 0, json.dumps({"problem": "ModuleNotFoundError: No module named 'x'", "missing": True})
             )
         return probe.ask(argv, 5.0)
 
-    return Host(tmp_path / "root", {"PATH": str(tmp_path / "bin")}, tmp_path / "cwd", "node7", answer)
+    return Host(tmp_path / "root", {"PATH": str(tmp_path / "bin")}, tmp_path / "cwd", "node7", run)
 
 
 @pytest.fixture
@@ -117,17 +117,17 @@ def test_garbage_from_nvidia_smi_gives_a_terminal_no_orders(host: Host, path: Pa
 def test_a_program_that_hangs_is_given_up(path: Path) -> None:
     slow = tool(path, "nvidia-smi", "import time; time.sleep(60)")
 
-    answer = probe.ask([str(slow)], 0.3)
+    output = probe.ask([str(slow)], 0.3)
 
-    assert answer.returncode is None
-    assert answer.text
+    assert output.returncode is None
+    assert output.text
 
 
-def test_nvml_stands_in_where_nvidia_smi_is_absent(host: Host) -> None:
+def test_nvml_is_used_where_nvidia_smi_is_absent(host: Host) -> None:
     row = {"index": "0", "name": "NVIDIA H200", "uuid": "GPU-1", "compute_cap": "9.0", "pids": [7], "clocks.sm": None}
-    answer = json.dumps({"driver": "580.1", "gpus": [row]})
+    output = json.dumps({"driver": "580.1", "gpus": [row]})
 
-    found = probe.devices(replace(host, ask=lambda argv: probe.ToolOutput(0, answer)))
+    found = probe.devices(replace(host, ask=lambda argv: probe.ToolOutput(0, output)))
 
     assert (found.source, found.driver_version) == ("NVML", "580.1")
     assert (found.gpus[0].compute_capability, found.gpus[0].pids, found.gpus[0].sm_clock_hz) == ("9.0", (7,), None)
@@ -142,13 +142,13 @@ def test_nvml_that_fails_is_quoted_but_an_absent_binding_is_not(host: Host) -> N
     assert probe.devices(host).problem == ""
 
 
-def test_a_child_that_crashes_is_a_problem_not_an_answer(host: Host) -> None:
+def test_a_child_that_crashes_is_a_problem_not_a_result(host: Host) -> None:
     crashed = replace(host, ask=lambda argv: probe.ToolOutput(139))
 
     assert "139" in probe.cuda_driver(crashed).problem
 
 
-def test_the_kernel_module_tells_its_version_without_any_tool(host: Host) -> None:
+def test_the_kernel_module_gives_its_version_without_any_tool(host: Host) -> None:
     (host.root / "proc/driver/nvidia").mkdir(parents=True)
     (host.root / "proc/driver/nvidia/version").write_text(
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  x\n"
@@ -299,30 +299,30 @@ def test_dcgm_is_seen_by_its_processes(tmp_path: Path) -> None:
     assert checks.services_check(places.services(tmp_path)).status == "warn"
 
 
-def test_an_empty_machine_is_judged_without_a_crash(host: Host) -> None:
+def test_an_empty_machine_is_checked_without_a_crash(host: Host) -> None:
     found = all_checks(look(host))
 
     assert exit_code(found) == 5
     assert all(check.value for check in found)
 
 
-# The questions asked in a child.
+# The probes that run in a child.
 
 
 def test_ask_imports_by_name_and_reports_the_text(tmp_path: Path) -> None:
     (tmp_path / "brokenpackage.py").write_text("raise ImportError('x.so: undefined symbol:\\n cuArrayCreate_v2')\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
 
-    def answer(name: str) -> dict[str, Any]:
+    def imported(name: str) -> dict[str, Any]:
         argv = [sys.executable, child.__file__, "import", name]
         return json.loads(subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout)
 
-    assert answer("brokenpackage") == {
+    assert imported("brokenpackage") == {
         "missing": False,
         "problem": "ImportError: x.so: undefined symbol: cuArrayCreate_v2",
     }
-    assert answer("nosuchpackage.driver")["missing"] is True
-    assert answer("click")["version"]
+    assert imported("nosuchpackage.driver")["missing"] is True
+    assert imported("click")["version"]
 
 
 def test_the_current_folder_does_not_hide_packages(tmp_path: Path) -> None:
@@ -336,7 +336,7 @@ def test_the_current_folder_does_not_hide_packages(tmp_path: Path) -> None:
 
 
 class FakeNvml(SimpleNamespace):
-    """NVML of a board that answers few questions."""
+    """NVML of a board that supports few calls."""
 
     class NVMLError(Exception):
         pass
@@ -361,17 +361,17 @@ class FakeNvml(SimpleNamespace):
         return known.get(name, refuse)
 
 
-def test_nvml_answers_not_found_on_some_boards() -> None:
-    answer = json.loads(json.dumps(child.nvml(FakeNvml())))
+def test_nvml_returns_not_found_on_some_boards() -> None:
+    output = json.loads(json.dumps(child.nvml(FakeNvml())))
 
-    gpu = gpu_of(answer["gpus"][0])
+    gpu = gpu_of(output["gpus"][0])
 
-    assert answer["driver"] == "540.4.0"
+    assert output["driver"] == "540.4.0"
     assert gpu == Gpu("Orin (nvgpu)", index=0, compute_capability="8.7")
 
 
 class FakeCuda:
-    """A driver library with one device; ``code`` is what cuInit answers."""
+    """A driver library with one device; ``code`` is what cuInit returns."""
 
     def __init__(self, code: int = 0, names: bool = True) -> None:
         self.code = code
@@ -400,7 +400,7 @@ class FakeCuda:
         out._obj.value = {16: 132, 75: 9, 76: 0}[number]
 
 
-def test_the_cuda_driver_tells_its_devices() -> None:
+def test_the_cuda_driver_lists_its_devices() -> None:
     assert child.cuda(FakeCuda()) == {
         "version": "13.0",
         "devices": [

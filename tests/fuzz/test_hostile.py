@@ -189,7 +189,7 @@ def test_a_header_that_names_a_counter_twice(tmp_path: Path) -> None:
     assert read_file(path)[0].frame[LSU].tolist() == [7]
 
 
-def test_columns_that_drift_are_told_by_their_lines(tmp_path: Path) -> None:
+def test_columns_that_drift_are_reported_by_their_lines(tmp_path: Path) -> None:
     lines = MANY.splitlines()
     lines[100:110] = [line.rpartition(",")[0] for line in lines[100:110]]
     path = tmp_path / "a.csv"
@@ -232,15 +232,15 @@ def test_no_control_character_of_a_name_reaches_a_terminal(
     assert "\\x1b[2J" in shown
 
 
-def test_json_keeps_the_whole_name_in_its_own_escapes(hostile: Path) -> None:
-    answer = CliRunner().invoke(cli, ["report", str(hostile), "--format", "json"])
-    assert not {*answer.stdout} & {*"\x1b\x07\x9b\u202e\x7f"}
-    assert HOSTILE in [row["kernel"] for row in json.loads(answer.stdout)["kernels"]]
+def test_json_keeps_the_full_name_in_its_own_escapes(hostile: Path) -> None:
+    result = CliRunner().invoke(cli, ["report", str(hostile), "--format", "json"])
+    assert not {*result.stdout} & {*"\x1b\x07\x9b\u202e\x7f"}
+    assert HOSTILE in [row["kernel"] for row in json.loads(result.stdout)["kernels"]]
 
 
-def test_csv_keeps_the_whole_name(hostile: Path) -> None:
-    answer = CliRunner().invoke(cli, ["report", str(hostile), "--format", "csv"])
-    assert HOSTILE in answer.stdout
+def test_csv_keeps_the_full_name(hostile: Path) -> None:
+    result = CliRunner().invoke(cli, ["report", str(hostile), "--format", "csv"])
+    assert HOSTILE in result.stdout
 
 
 def test_the_message_about_a_path_does_not_steer_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -299,17 +299,17 @@ def test_a_byte_order_mark_before_the_header(head: str, table: str, tmp_path: Pa
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (gzip.compress(MANY.encode()), "is compressed twice"),
         (pa.compress(MANY.encode(), codec="zstd", asbytes=True), "is compressed twice"),
         (b"SQLite format 3\0" + bytes(900), "holds an SQLite database, compressed"),
     ],
 )
-def test_what_is_packed_and_no_text_is_named(suffix: str, content: bytes, said: str, tmp_path: Path) -> None:
+def test_what_is_packed_and_no_text_is_named(suffix: str, content: bytes, message: str, tmp_path: Path) -> None:
     path = packed(tmp_path, f"a b.{suffix}", content)
     error = refusal(path)
-    assert said in error.message
+    assert message in error.message
     command = error.hint.partition(": ")[2]
     if shutil.which(command.split()[0]):
         subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602 - what the hint says
@@ -336,7 +336,9 @@ def line_of(number: int) -> str:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
-def test_a_disk_that_fails_is_told_with_the_path(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_is_reported_with_the_path(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(MANY.encode()) if name.endswith("gz") else MANY.encode())
 
@@ -352,11 +354,11 @@ def test_a_disk_that_fails_is_told_with_the_path(name: str, tmp_path: Path, monk
     assert "cannot be read: [Errno 5] Input/output error" in refusal(path).message
 
 
-def test_a_name_that_is_too_long_is_told_with_the_path(tmp_path: Path) -> None:
+def test_a_name_that_is_too_long_is_reported_with_the_path(tmp_path: Path) -> None:
     assert "cannot be read: File name too long" in refusal(tmp_path / ("x" * 300 + ".csv")).message
 
 
-def test_a_folder_without_rights_is_told_with_the_path(tmp_path: Path) -> None:
+def test_a_folder_without_rights_is_reported_with_the_path(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir()
     (folder / "a.csv").write_text(MANY)

@@ -1,4 +1,4 @@
-"""GPU profiles: what is shipped, what is refused and how it is said, what is found, what follows."""
+"""GPU profiles: what is shipped, what is refused with which message, which one a name gives, which ceilings follow."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_shipped_numbers_are_numbers_to_yaml(path: Path) -> None:
     assert not [text for text in texts(data) if re.fullmatch(r"[\d.]+(e[+-]?\d+)?", text)]
 
 
-def test_shipped_files_say_nothing_twice() -> None:
+def test_shipped_files_have_no_key_twice() -> None:
     assert list(alias_clashes(SHIPPED)) == []
 
 
@@ -210,11 +210,11 @@ def test_nvml_names_are_unique_over_all_shipped_profiles() -> None:
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_computed_rates_agree_with_the_data_sheet(path: Path) -> None:
     profile = load_profile(path)
-    sheet = profile.memory.datasheet_bytes_per_second.value
-    assert sheet is not None
-    assert profile.pin_bytes_per_second == pytest.approx(sheet, rel=0.025)
+    printed = profile.memory.datasheet_bytes_per_second.value
+    assert printed is not None
+    assert profile.pin_bytes_per_second == pytest.approx(printed, rel=0.025)
     for precision, fact in profile.datasheet_flops_per_second.items():
-        if (profile.name, precision) != ("l40s", "int4_tc"):  # its sheet prints the INT8 rate, see its notes
+        if (profile.name, precision) != ("l40s", "int4_tc"):  # its data sheet prints the INT8 rate, see its notes
             assert profile.flops_per_second(precision) == pytest.approx(fact.value, rel=0.025), precision
 
 
@@ -553,7 +553,7 @@ def test_device_that_nothing_fits() -> None:
     assert "3.5" in reason
 
 
-def test_device_with_fewer_sms_than_its_profile_is_said() -> None:
+def test_device_with_fewer_sms_than_its_profile_is_noted() -> None:
     profiles, reason = match_device("NVIDIA H200", "9.0", 16)
     assert [profile.name for profile in profiles] == ["h200"]
     assert "although the device has 16 SMs and the GPU profile 132" in reason

@@ -106,9 +106,9 @@ def test_a_clock_beside_the_time_neither_parts_files_nor_costs_a_launch() -> Non
     traffic = {TIME: 101_000, L2: 30_000, **clock}
     texts = [ncu_raw([L("k(int)", counters)]) for counters in (instructions, traffic)]
     assert row(one(*texts))["l2_clock_hz"] == 1.709e9
-    gap = one(ncu_raw(launches(100_000, 110_000, **{L2_CLOCK: ("1,709,000,000.00", "n/a")})))
-    assert row(gap)["launches"] == 2
-    assert notes(gap) == []
+    incomplete = one(ncu_raw(launches(100_000, 110_000, **{L2_CLOCK: ("1,709,000,000.00", "n/a")})))
+    assert row(incomplete)["launches"] == 2
+    assert notes(incomplete) == []
 
 
 def test_clocks_are_those_of_the_run_whose_time_is_used() -> None:
@@ -153,7 +153,7 @@ def test_a_summary_has_no_launches_to_tell_apart() -> None:
         grouped(ncu_summary([L("k(int)")]), group="launch")
 
 
-def test_a_launch_with_a_gap_is_left_out_and_said() -> None:
+def test_a_launch_with_a_missing_value_is_left_out_with_a_note() -> None:
     capture = one(ncu_raw(launches(100_000, 900_000, 120_000, **{L2: (30_000, "n/a", 30_000)})))
     found = row(capture)
     assert found["launches"] == 2
@@ -168,7 +168,7 @@ def test_a_counter_without_any_value_leaves_nothing_out() -> None:
     assert capture.missing["l2_transactions"] == f"{L2} has no value in any launch (n/a or nan)"
 
 
-def test_gaps_that_leave_no_whole_launch_stay_missing() -> None:
+def test_values_missing_in_every_launch_stay_missing() -> None:
     capture = one(ncu_raw(launches(100_000, 120_000, **{L2: (30_000, "n/a"), DRAM_R: ("n/a", 5)})))
     found = row(capture)
     assert found["launches"] == 2
@@ -323,7 +323,7 @@ def test_hand_written_file_of_two_runs(data: Path) -> None:
     assert capture.frame["hbm_transactions"].tolist() == [2_000_000, 2_000_002]
 
 
-def test_files_of_one_capture_that_differ_in_launches_are_said() -> None:
+def test_files_of_one_capture_that_differ_in_launches_are_noted() -> None:
     one_call = nvprof_metrics({"dram_read_transactions": 5, "dram_write_transactions": 7}, calls=9)
     capture = one(one_call, nvprof_summary(['"GPU activities",100.0,250.0,10,25.0,24.0,26.0,"k(int)"']))
     assert row(capture)["launches"] == 10
@@ -332,7 +332,7 @@ def test_files_of_one_capture_that_differ_in_launches_are_said() -> None:
     ]
 
 
-def test_a_kernel_that_only_one_file_has_keeps_its_gaps() -> None:
+def test_a_kernel_that_only_one_file_has_keeps_its_missing_values() -> None:
     capture = one(nvprof_metrics({"dram_read_transactions": 5, "dram_write_transactions": 7}, kernel="j(int)"),
                   nvprof_summary(['"GPU activities",100.0,250.0,10,25.0,24.0,26.0,"k(int)"']))  # fmt: skip
     frame = capture.frame.set_index("kernel")

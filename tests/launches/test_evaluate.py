@@ -49,7 +49,7 @@ def first(part: OnePart, quantity: str) -> object:
     return part.frame[quantity].iloc[0]
 
 
-def test_every_quantity_of_a_whole_capture() -> None:
+def test_every_quantity_of_a_complete_capture() -> None:
     found = made(FULL)
     expected = {
         "thread_instructions": 3_200_000,
@@ -171,7 +171,7 @@ def test_a_rate_of_zero_gives_no_time(cycles: str) -> None:
     assert found.frame.get("seconds", pd.Series([pd.NA])).isna().tolist() == [True]
 
 
-def test_thread_instructions_from_a_ratio_are_rounded_and_said() -> None:
+def test_thread_instructions_from_a_ratio_are_rounded_with_a_caveat() -> None:
     found = made({ISSUED: 1_000, "smsp__thread_inst_executed_per_inst_executed.ratio": "31.99"})
     assert first(found, "thread_instructions") == 31_990
     assert "rounded ratio" in found.caveats["thread_instructions"]
@@ -362,7 +362,7 @@ def test_a_spread_that_contradicts_itself_is_not_trusted() -> None:
     assert frame["seconds_total"].tolist() == [pytest.approx(50e-6)]
 
 
-def test_counts_stay_whole_beyond_2_to_the_53() -> None:
+def test_counts_stay_integers_beyond_2_to_the_53() -> None:
     big = 2**53 + 1
     found = made({LSU: big, SHARED_LD: 0, SHARED_ST: 0, "dram__bytes.sum": 32 * big})
     assert first(found, "l1_transactions") == big

@@ -47,7 +47,7 @@ def verify_all(variants: list[Variant]) -> None:
 
 
 @pytest.mark.parametrize("mix", MIXES)
-def test_memory_kernels_compute_what_the_host_says(bench: Bench, mix: str) -> None:
+def test_memory_kernels_agree_with_the_host(bench: Bench, mix: str) -> None:
     with memory.arrays(bench) as slab:
         small = memory.Arrays(slab.address, 1 << 28)
         verify_all(memory.variants(bench, small, mix, POLICIES[mix]) + memory.width_variants(bench, small, mix))
@@ -60,7 +60,7 @@ def test_large_sets_are_covered_to_the_last_element(bench: Bench, mix: str) -> N
         verify_all(memory.variants(bench, slab, mix)[:1])
 
 
-def test_cache_kernels_compute_what_the_host_says(bench: Bench) -> None:
+def test_cache_kernels_agree_with_the_host(bench: Bench) -> None:
     walks = caches.l2_walks(bench, bench.device.facts.l2_bytes)
     with caches.filled(bench, max(caches.walk_bytes(bench, walk) for walk in walks)) as buffer:
         verify_all([caches.walk_variant(bench, buffer, walk) for walk in walks])
@@ -71,18 +71,18 @@ def test_cache_kernels_compute_what_the_host_says(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("kind", arithmetic.KINDS)
-def test_chains_compute_what_the_host_says(bench: Bench, kind: str) -> None:
+def test_chains_agree_with_the_host(bench: Bench, kind: str) -> None:
     if not bench.supports(f"{kind}_s32"):
         pytest.skip(f"this chip has no {kind}")
     verify_all(arithmetic.variants(bench, kind))
 
 
-def test_issue_kernels_compute_what_the_host_says(bench: Bench) -> None:
+def test_issue_kernels_agree_with_the_host(bench: Bench) -> None:
     verify_all(arithmetic.issue_variants(bench))
 
 
 @pytest.mark.parametrize("kind", TENSOR_TYPES)
-def test_matrix_kernels_compute_what_the_host_says(bench: Bench, kind: str) -> None:
+def test_matrix_kernels_agree_with_the_host(bench: Bench, kind: str) -> None:
     if not tensor.kernels_for(kind, bench.device.facts.compute_capability):
         pytest.skip(tensor.why_none(kind, bench.device.facts.compute_capability))
     for zeros in (False, True):

@@ -1,4 +1,4 @@
-"""The pure parts: statistics, the host's answers, limits, SASS, results and where they are kept."""
+"""The pure parts: statistics, the host's results, limits, SASS, results and where they are kept."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_reservations(rates: list[float], sm: list[float], memory_hz: list[float
     assert all(text in seen for text, seen in zip(expected, found, strict=True))
 
 
-# --- the host's answers ---
+# --- the host's results ---
 
 
 @pytest.mark.parametrize(("width", "count"), [(4, 1000), (2, 65536 * 2), (1, 256 * 5)])

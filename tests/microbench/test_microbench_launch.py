@@ -130,7 +130,7 @@ def test_a_sample_that_was_queued_late_is_left_out() -> None:
     assert found.sampled.result.samples == 20
 
 
-def test_a_device_that_does_not_say_how_long_queueing_took_proves_nothing() -> None:
+def test_a_device_that_does_not_report_how_long_queueing_took_proves_nothing() -> None:
     device = FakeDevice()
     timed = device.time
     device.time = lambda jobs, lead=(): replace(timed(jobs, lead), queue_seconds=None)  # type: ignore[method-assign]
@@ -316,11 +316,11 @@ class Note:
     def __getattr__(self, name: str) -> Any:
         def call(*_arguments: Any, **_options: Any) -> Any:
             self._log.append(f"{self._name}.{name}")
-            answers: dict[str, Any] = {
+            values: dict[str, Any] = {
                 "time_till": 1.5, "get_function": Note(self._log, "function"), "pci_bus_id": "none",
                 "compute_capability": (9, 0), "retain_primary_context": Note(self._log, "context"),
             }  # fmt: skip
-            return answers.get(name, 1)
+            return values.get(name, 1)
 
         return call
 

@@ -1,4 +1,4 @@
-"""Whole calibrations on a GPU in plain Python: what is measured, chosen, refused and marked."""
+"""Complete calibrations on a GPU in plain Python: what is measured, chosen, refused and doubted."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_spread_is_marked() -> None:
         ("tensor", "mma_fp64"),
     ],
 )
-def test_a_wrong_answer_is_an_error_never_a_number(level: str, kernel: str) -> None:
+def test_a_wrong_result_is_an_error_never_a_number(level: str, kernel: str) -> None:
     outcomes, failures = calibrated(FakeDevice(spoil=kernel, spoil_with=7.0), level)
     ((failed, error),) = failures
     assert failed == level
@@ -266,7 +266,7 @@ def test_a_wrong_answer_is_an_error_never_a_number(level: str, kernel: str) -> N
 
 
 @pytest.mark.parametrize(("level", "kernel"), [("fp32", "fp32_s16"), ("tensor", "wgmma_fp16_ss")])
-def test_nan_is_a_wrong_answer(level: str, kernel: str) -> None:
+def test_nan_is_a_wrong_result(level: str, kernel: str) -> None:
     _, failures = calibrated(FakeDevice(spoil=kernel, spoil_with=float("nan")), level)
     assert "nan, expected" in failures[0][1].message
 
@@ -460,7 +460,7 @@ def pycuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[object], None]
         ),
     ],
 )
-def test_what_is_missing_is_said_with_what_to_do(
+def test_what_is_missing_is_named_with_what_to_do(
     pycuda: Callable[[object], None], result: object, message: str, hint: str
 ) -> None:
     pycuda(result)
@@ -475,5 +475,5 @@ def test_a_gpu_that_is_not_there(pycuda: Callable[[object], None]) -> None:
         pycuda_device.open_device(5)
 
 
-def test_room_can_be_imported_without_a_gpu() -> None:
+def test_microbench_can_be_imported_without_a_gpu() -> None:
     assert calibrate.LEVELS == LEVELS

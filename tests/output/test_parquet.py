@@ -1,4 +1,4 @@
-"""The Parquet dataset: every launch with what is known of it, whole or not at all."""
+"""The Parquet dataset: every launch with what is known of it; written atomically."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_every_file_has_the_same_columns(here: Path) -> None:
     assert set(catalogue().quantities) <= set(schema().names)
 
 
-def test_a_summary_gives_sums_and_says_so(here: Path) -> None:
+def test_a_summary_gives_sums_with_a_caveat(here: Path) -> None:
     write(here / "s.csv", ncu_summary([L("a(int)", {L2: "402,339.36", TIME: "93,188.16"})], 100))
     (row,) = table(Path("s.csv"))
     assert (row["launches"], row["is_summary"], row["l2_transactions"]) == (100, True, 40_233_936)
@@ -93,7 +93,7 @@ def test_a_summary_gives_sums_and_says_so(here: Path) -> None:
     assert "means times 100 launches" in row["caveats"]
 
 
-def test_what_is_not_exact_is_said_where_it_is(here: Path) -> None:
+def test_what_is_not_exact_has_a_caveat_where_it_is(here: Path) -> None:
     write(here / "a.csv", ncu_raw([L("a(int)", {L2_ALL: 5, TIME: 1}, cc="9.0"), L("b(int)", {TIME: 1}, id="1")]))
     one, two = table(Path("a.csv"))
     assert one["caveats"].startswith("l2_transactions: ")
@@ -204,7 +204,7 @@ def test_an_export_that_holds_a_user_s_files_is_not_replaced(here: Path, name: s
 def test_an_export_that_holds_an_input_is_not_replaced(here: Path) -> None:
     write(here / "x.csv", ncu_raw([L("a(int)")]))
     table(Path("x.csv"))
-    # As if it were a part of one: the name alone does not tell an input.
+    # As if it were a part of one: the name alone does not identify an input.
     inside = write(here / "out" / "capture=x" / "part-1.parquet", ncu_raw([L("a(int)")]))
     with pytest.raises(InputError, match=r"part-1\.parquet lies in the folder that is to be replaced"):
         table(inside, force=True)
@@ -286,10 +286,10 @@ def test_one_that_cannot_be_read_of_many_is_left_out(here: Path, capsys: pytest.
         text = "garbage" if number == 5 else ncu_raw([L("a(int)")])
         write(here / "ranks" / f"rank{number}.csv", text)
     assert main(["export", "ranks", "--parquet", "out"]) == 9
-    said = capsys.readouterr().err
-    assert "warning: left out: ranks/rank5.csv holds no table" in said
-    assert "Wrote out: 11 captures, 11 rows" in said
-    assert "error: 1 of 12 inputs could not be read; what is written is without them" in said
+    printed = capsys.readouterr().err
+    assert "warning: left out: ranks/rank5.csv holds no table" in printed
+    assert "Wrote out: 11 captures, 11 rows" in printed
+    assert "error: 1 of 12 inputs could not be read; what is written is without them" in printed
     rows = ds.dataset("out", partitioning="hive").to_table(columns=["rank"]).to_pylist()
     assert sorted(row["rank"] for row in rows) == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
 
@@ -313,7 +313,7 @@ def test_many_files_go_through_processes(here: Path, monkeypatch: pytest.MonkeyP
     }
 
 
-def test_whole_numbers_are_whole() -> None:
+def test_counts_are_integers() -> None:
     kinds = {field.name: field.type for field in schema()}
     assert kinds["seconds"] == kinds["sm_clock_hz"] == pa.float64()
     assert {kinds[name] for name in ("l1_transactions", "thread_instructions", "launches")} == {pa.int64()}

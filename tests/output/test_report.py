@@ -25,7 +25,7 @@ from roofctl.output.report import (
 from roofctl.output.rows import COLUMNS
 from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.model import Bound, KernelBound
-from roofctl.study.study import Request, Study, study
+from roofctl.study.analyse import Analysis, AnalysisRequest, analyse_inputs
 
 from support.shapes import DRAM_R, FULL, ISSUED, L2, LSU, SHARED_LD, SHARED_ST, TIME, L, ncu_raw, ncu_summary, write
 
@@ -85,9 +85,9 @@ STABLE = [
 ]
 
 
-def answer(folder: Path, *launches: L, **options: Any) -> Study:
+def analysed(folder: Path, *launches: L, **options: Any) -> Analysis:
     given = launches or (L("k(int)", {**FULL, **H200}), L("void f<1|2>(char)", {**FULL, **H200, DRAM_R: "n/a"}, id="1"))
-    return study(Request(inputs=tuple(write(folder, a=ncu_raw(given))), **options))
+    return analyse_inputs(AnalysisRequest(inputs=tuple(write(folder, a=ncu_raw(given))), **options))
 
 
 def test_names_of_a_row_are_stable() -> None:
@@ -95,7 +95,7 @@ def test_names_of_a_row_are_stable() -> None:
 
 
 def test_the_document(tmp_path: Path) -> None:
-    found = document(answer(tmp_path))
+    found = document(analysed(tmp_path))
     assert list(found) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels"]
     assert found["schema"] == 1
     assert [Path(source).name for source in found["source"]] == ["a.csv"]
@@ -111,7 +111,7 @@ def test_the_document(tmp_path: Path) -> None:
 
 
 def test_ceilings_state_rate_clock_origin_and_ridge(tmp_path: Path) -> None:
-    found = document(answer(tmp_path, ceilings="theoretical"))["ceilings"]
+    found = document(analysed(tmp_path, ceilings="theoretical"))["ceilings"]
     assert [entry["level"] for entry in found] == ["issue", "l1", "l2", "hbm"]
     assert found[0] == {
         "level": "issue",
@@ -126,46 +126,46 @@ def test_ceilings_state_rate_clock_origin_and_ridge(tmp_path: Path) -> None:
 
 
 def test_an_absent_ceiling_gives_the_reason(tmp_path: Path) -> None:
-    roofline = answer(tmp_path, ceilings="theoretical").rooflines[0]
+    roofline = analysed(tmp_path, ceilings="theoretical").rooflines[0]
     lame = type(roofline)(roofline.gpu, roofline.peak, roofline.bandwidths[1:], {"l1": "not known"})
     assert ceilings(lame)[-1] == {"level": "l1", "basis": "theoretical", "absent": "not known"}
 
 
 def test_unknown_is_null_with_a_reason_in_the_notes(tmp_path: Path) -> None:
-    found = json.loads(json.dumps(document(answer(tmp_path)), allow_nan=False))
-    gap = next(row for row in found["kernels"] if row["short_name"] == "f")
-    assert gap["hbm_transactions"] is None
-    assert gap["hbm_intensity"] is None
-    assert gap["hbm_of_roof"] is None
+    found = json.loads(json.dumps(document(analysed(tmp_path)), allow_nan=False))
+    incomplete = next(row for row in found["kernels"] if row["short_name"] == "f")
+    assert incomplete["hbm_transactions"] is None
+    assert incomplete["hbm_intensity"] is None
+    assert incomplete["hbm_of_roof"] is None
     assert any("HBM" in note and "(f)" in note for note in found["notes"])
 
 
 def test_details_are_not_in_the_document(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a="a line, of the application\n" + ncu_raw([L("k(int)", {**FULL, **H200})]))
-    answered = study(Request(inputs=(path,), ceilings="theoretical"))
-    assert [note.detail for note in answered.notes] == [True]
-    assert document(answered)["notes"] == []
+    analysis = analyse_inputs(AnalysisRequest(inputs=(path,), ceilings="theoretical"))
+    assert [note.detail for note in analysis.notes] == [True]
+    assert document(analysis)["notes"] == []
 
 
 def test_an_unknown_gpu_is_null(tmp_path: Path) -> None:
-    found = document(answer(tmp_path, L("k(int)", cc="")))
+    found = document(analysed(tmp_path, L("k(int)", cc="")))
     assert set(found["gpu"].values()) == {None, 1.5e9, "as captured"}
     assert found["ceilings"] == []
 
 
-def test_whole_counts_are_whole_in_json(tmp_path: Path) -> None:
+def test_integer_counts_are_integers_in_json(tmp_path: Path) -> None:
     big = 2**53 + 1
     counters = {**FULL, **H200, ISSUED: big, LSU: big, SHARED_LD: 0, SHARED_ST: 0, L2: big}
-    text = json.dumps(document(answer(tmp_path, L("k(int)", counters))))
+    text = json.dumps(document(analysed(tmp_path, L("k(int)", counters))))
     assert text.count("9007199254740993") == 4  # issued, L1 and its part, L2
     assert '"launches": 1,' in text
 
 
-def test_csv_says_what_json_says(tmp_path: Path) -> None:
-    analysis = answer(tmp_path).analysis
-    read = list(csv.DictReader(io.StringIO(to_csv(*csv_table(analysis)))))
+def test_csv_holds_what_json_holds(tmp_path: Path) -> None:
+    results = analysed(tmp_path).results
+    read = list(csv.DictReader(io.StringIO(to_csv(*csv_table(results)))))
     assert [list(row) for row in read] == [STABLE, STABLE]
-    for made, row in zip(read, rows_of(analysis), strict=True):
+    for made, row in zip(read, rows_of(results), strict=True):
         advice = " | ".join(entry["text"] for entry in row["advice"] or ())
         given = {**row, "advice": advice}
         assert made == {name: "" if value is None else str(value) for name, value in given.items()}
@@ -173,12 +173,12 @@ def test_csv_says_what_json_says(tmp_path: Path) -> None:
 
 def test_csv_quotes_names_with_commas_and_quotes(tmp_path: Path) -> None:
     name = 'void f<"x, y">(int, char)'
-    (row,) = csv.DictReader(io.StringIO(to_csv(*csv_table(answer(tmp_path, L(name)).analysis))))
+    (row,) = csv.DictReader(io.StringIO(to_csv(*csv_table(analysed(tmp_path, L(name)).results))))
     assert row["kernel"] == name
 
 
 def test_markdown_is_a_table_whatever_the_names_hold(tmp_path: Path) -> None:
-    text = to_markdown(*markdown_table(answer(tmp_path, L("void f<1|2>(a)"), L("void f<3|`4`>(a)", id="1")).analysis))
+    text = to_markdown(*markdown_table(analysed(tmp_path, L("void f<1|2>(a)"), L("void f<3|`4`>(a)", id="1")).results))
     lines = text.splitlines()
     assert len(lines) == 4
     assert {line.replace("\\|", "").count("|") for line in lines} == {len(HEADINGS) + 1}
@@ -188,7 +188,7 @@ def test_markdown_is_a_table_whatever_the_names_hold(tmp_path: Path) -> None:
 
 
 def test_cells_for_people(tmp_path: Path) -> None:
-    headings, body = table(answer(tmp_path).analysis)
+    headings, body = table(analysed(tmp_path).results)
     assert headings == HEADINGS
     rows = {cells[1]: cells for cells in body}
     assert rows["k"][2:] == [
@@ -223,13 +223,13 @@ def test_cells_for_people(tmp_path: Path) -> None:
 
 def test_several_captures_have_a_source_column(tmp_path: Path) -> None:
     paths = write(tmp_path, a=ncu_raw([L("k(int)")]), b=ncu_raw([L("k(int)")]))
-    headings, body = table(study(Request(inputs=tuple(paths))).analysis)
+    headings, body = table(analyse_inputs(AnalysisRequest(inputs=tuple(paths))).results)
     assert headings[-1] == "source"
     assert [cells[-1] for cells in body] == ["a.csv", "b.csv"]
 
 
 def test_the_number_of_a_row_has_its_full_name(tmp_path: Path) -> None:
-    rows = rows_of(answer(tmp_path).analysis)
+    rows = rows_of(analysed(tmp_path).results)
     assert full_names([row["kernel"] for row in rows]) == "".join(
         f"{i}  {row['kernel']}\n" for i, row in enumerate(rows, 1)
     )
@@ -240,31 +240,31 @@ def test_the_number_of_a_row_has_its_full_name(tmp_path: Path) -> None:
     [("memory", "l2", "L2"), ("memory", "hbm", "HBM"), ("compute", None, "instructions"), (None, None, "–")],
 )
 def test_bound_in_words(bound: Bound | None, level: str | None, words: str, tmp_path: Path) -> None:
-    result = answer(tmp_path).analysis.explained[0].result
+    result = analysed(tmp_path).results.explained[0].result
     assert bound_text(replace(result, bound=KernelBound(bound, level, 1.0) if bound else None)) == words
 
 
 def test_boards_without_hbm_have_dram(tmp_path: Path) -> None:
     facts = {"device__attribute_display_name": "NVIDIA GeForce RTX 3090", "launch__sm_count": 82}
     launch = L("k(int)", {**FULL, **facts, DRAM_R: 10_000_000}, cc="8.6")
-    found = study(Request(inputs=tuple(write(tmp_path, a=ncu_raw([launch])))))
-    headings, ((*_, bound),) = table(found.analysis)
+    found = analyse_inputs(AnalysisRequest(inputs=tuple(write(tmp_path, a=ncu_raw([launch])))))
+    headings, ((*_, bound),) = table(found.results)
     assert headings == [heading.replace("HBM", "DRAM") for heading in HEADINGS]
     assert bound == "DRAM"
-    assert "DRAM" in str(found.analysis.explained[0].verdict)
-    assert "HBM" not in str([*found.notes, *found.analysis.explained])
+    assert "DRAM" in str(found.results.explained[0].verdict)
+    assert "HBM" not in str([*found.notes, *found.results.explained])
     assert {"hbm_intensity", "hbm_of_roof"} <= document(found)["kernels"][0].keys()
 
 
 def test_every_null_time_and_fraction_has_its_reason(tmp_path: Path) -> None:
     summary = write(tmp_path, a=ncu_summary([L("k(int)", {**FULL, TIME: (120_000, 130_000, 100_000)})]))
-    answered = study(Request(inputs=tuple(summary)))
-    found = document(answered)
+    analysis = analyse_inputs(AnalysisRequest(inputs=tuple(summary)))
+    found = document(analysis)
     (row,) = found["kernels"]
     assert row["seconds"] == pytest.approx(100e-6)
     assert (row["seconds_median"], row["seconds_min"], row["seconds_max"], row["l1_of_roof"]) == (None,) * 4
     assert found["notes"] == [
-        f"fractions and bounds are not known: {answered.question.message if answered.question else ''}",
+        f"fractions and bounds are not known: {analysis.unknown_gpu.message if analysis.unknown_gpu else ''}",
         "no median of the time: a summary does not hold the single launches (k)",
         "no smallest and largest time: the summary holds none, or none that enclose its mean (k)",
     ]

@@ -14,7 +14,7 @@ from roofctl.cli.main import main
 from roofctl.core.errors import InputError
 from roofctl.output.rows import rows as rows_of
 from roofctl.output.timetable import COLUMNS, document, rows, table
-from roofctl.study.study import MEASURE_LAUNCH, Request, study, timings_of
+from roofctl.study.analyse import MEASURE_LAUNCH, AnalysisRequest, analyse_inputs, timings_of
 
 from support.shapes import DRAM_R, FULL, ISSUED, TIME, L, ncu_raw, write
 
@@ -74,8 +74,8 @@ def test_names_of_a_row_are_stable() -> None:
 
 @pytest.mark.usefixtures("no_launch")
 def test_the_rows(capture: Path) -> None:
-    answer = study(Request(inputs=(capture,), ceilings="theoretical"))
-    timings, notes = timings_of(answer)
+    analysis = analyse_inputs(AnalysisRequest(inputs=(capture,), ceilings="theoretical"))
+    timings, notes = timings_of(analysis)
     triad, copy = rows(timings)
     assert tuple(triad) == STABLE
     assert (triad["launches"], triad["seconds"], triad["seconds_total"]) == (
@@ -91,22 +91,22 @@ def test_the_rows(capture: Path) -> None:
     assert [note.text for note in notes] == [
         f"no bound by launches: the time of a launch was not measured on this GPU; {MEASURE_LAUNCH}"
     ]
-    sums = document(answer, timings, ["a note"])["total"]
+    sums = document(analysis, timings, ["a note"])["total"]
     assert sums["seconds_total"] == pytest.approx(201e-6)
     assert sums["hbm_seconds"] == pytest.approx(2 * HBM)
     assert sums["lacking"] == {"hbm": 1, "launch": 2}
 
 
 def test_a_measured_launch_is_taken_from_the_result_of_this_gpu(capture: Path, launch: float) -> None:
-    timings, notes = timings_of(study(Request(inputs=(capture,), ceilings="theoretical")))
+    timings, notes = timings_of(analyse_inputs(AnalysisRequest(inputs=(capture,), ceilings="theoretical")))
     assert [each.launch_seconds for each in timings] == [launch, launch]
     assert [(each.short_name, each.bound) for each in timings] == [("triad", "launch"), ("copy", "launch")]
     assert timings[1].of_bound == pytest.approx(3.0)
     assert notes == []
 
 
-def test_two_sets_of_ceilings_the_measured_ones_judge(capture: Path, launch: float) -> None:
-    timings, notes = timings_of(study(Request(inputs=(capture,), ceilings="both")))
+def test_of_two_sets_of_ceilings_times_use_the_measured(capture: Path, launch: float) -> None:
+    timings, notes = timings_of(analyse_inputs(AnalysisRequest(inputs=(capture,), ceilings="both")))
     assert timings[0].level_seconds["hbm"] == pytest.approx(20_000 * 32 / 4.0e12)
     assert [note.text for note in notes] == ["times are by the measured ceilings"]
 
@@ -114,11 +114,11 @@ def test_two_sets_of_ceilings_the_measured_ones_judge(capture: Path, launch: flo
 def test_times_need_a_gpu(tmp_path: Path) -> None:
     (silent,) = write(tmp_path, a=ncu_raw([L("k(int)", {TIME: 1000, ISSUED: 5})]))
     with pytest.raises(InputError, match="which ceilings"):
-        timings_of(study(Request(inputs=(silent,))))
+        timings_of(analyse_inputs(AnalysisRequest(inputs=(silent,))))
 
 
 def test_the_table_ends_in_the_total(capture: Path, launch: float) -> None:
-    headings, body = table(timings_of(study(Request(inputs=(capture,), ceilings="theoretical")))[0])
+    headings, body = table(timings_of(analyse_inputs(AnalysisRequest(inputs=(capture,), ceilings="theoretical")))[0])
     assert headings == [
         ">#",
         "kernel",
@@ -150,18 +150,18 @@ def test_json_csv_and_markdown_agree(capture: Path, capsys: pytest.CaptureFixtur
     for form in ("json", "csv", "md", "table"):
         assert main(["report", str(capture), "--times", "--format", form, "-q"]) == 0
         found[form] = capsys.readouterr().out
-    whole = json.loads(found["json"])
-    assert list(whole) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels", "total"]
-    assert any("calibrate --level launch" in note for note in whole["notes"])
+    complete = json.loads(found["json"])
+    assert list(complete) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels", "total"]
+    assert any("calibrate --level launch" in note for note in complete["notes"])
     cells = list(csv.DictReader(io.StringIO(found["csv"])))
-    assert [float(row["compute_seconds"]) for row in cells] == [row["compute_seconds"] for row in whole["kernels"]]
+    assert [float(row["compute_seconds"]) for row in cells] == [row["compute_seconds"] for row in complete["kernels"]]
     assert cells[1]["hbm_seconds"] == ""
     assert "hbm: " in cells[1]["missing"]
     assert len(found["md"].splitlines()) == 2 + 2 + 1
     assert "total, all launches" in found["table"].splitlines()[-1]
 
 
-def test_the_sums_are_said(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sums_are_printed(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(capture), "--times", "--names", "--ceilings", "theoretical"]) == 0
     out, err = capsys.readouterr()
     assert "2 kernels, 3 launches: 201.0 µs measured; bounds: " in err
@@ -205,17 +205,17 @@ def test_the_picture_has_a_name_of_its_own(
 )
 def test_known_kernels_on_the_h200(kernel: str, model: Any, bound: str, fraction: str) -> None:
     """What binds is what must, and bound / time is the fraction of that roof in the roofline of rates."""
-    answer = study(Request(inputs=(DATA / "verify",), model=model, ceilings="measured"))
-    (found,) = [each for each in timings_of(answer)[0] if each.short_name == kernel]
-    (row,) = [row for row in rows_of(answer.analysis) if row["short_name"] == kernel]
+    analysis = analyse_inputs(AnalysisRequest(inputs=(DATA / "verify",), model=model, ceilings="measured"))
+    (found,) = [each for each in timings_of(analysis)[0] if each.short_name == kernel]
+    (row,) = [row for row in rows_of(analysis.results) if row["short_name"] == kernel]
     assert (found.bound, found.of_bound) == (bound, pytest.approx(row[fraction]))
 
 
 def test_a_kernel_without_operations_takes_no_compute_time() -> None:
-    answer = study(Request(inputs=(DATA / "verify",), model="flop"))
-    timings, _ = timings_of(answer)
+    analysis = analyse_inputs(AnalysisRequest(inputs=(DATA / "verify",), model="flop"))
+    timings, _ = timings_of(analysis)
     seconds = {each.short_name: each.compute_seconds for each in timings}
-    peak = answer.rooflines[0].peak_of("fp32")
+    peak = analysis.rooflines[0].peak_of("fp32")
     assert peak is not None
     assert len(timings) == 15
     assert seconds["known_copy"] == 0.0

@@ -62,7 +62,7 @@ def test_a_wrapper_that_does_not_run_is_named(bare):
 
 def test_a_wrapper_that_hangs_is_a_failed_tool_and_no_timeout(bare, monkeypatch):
     write(bare / "ncu", "#!/bin/sh\nsleep 60\n")
-    monkeypatch.setattr(tools, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(tools, "VERSION_SECONDS", 0.2)
     with pytest.raises(ToolFailed, match=r"does not run ncu: .* did not answer within 0\.2 s") as caught:
         ncu.find()
     assert caught.value.exit_code == 3
@@ -118,7 +118,7 @@ P100 = Gpu("Tesla P100", "6.0")
         ("ncu", "2025.3.1", Gpu("Next", "15.0"), "auto", "ncu", "15.0"),
     ],
 )
-def test_the_profiler_is_chosen_and_the_reason_said(bare, monkeypatch, case):
+def test_the_profiler_is_chosen_with_a_reason(bare, monkeypatch, case):
     installed, version, gpu, wanted, name, why = case
     monkeypatch.setenv("FAKE_VERSION", version)
     install(bare, *installed.split())
@@ -141,9 +141,9 @@ def test_the_profiler_is_chosen_and_the_reason_said(bare, monkeypatch, case):
     ],
 )
 def test_what_cannot_count_is_refused(bare, case):
-    installed, gpu, wanted, error, said = case
+    installed, gpu, wanted, error, message = case
     install(bare, *installed.split())
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         choose(wanted, gpu)
 
 

@@ -120,7 +120,7 @@ def test_exit_codes_without_a_word():
     assert explain(tool=NVPROF, returncode=4).exit_code == 5
 
 
-def test_a_stopped_run_is_judged_by_its_setup_only():
+def test_of_a_stopped_run_only_setup_errors_count():
     assert explain("==ERROR== The application returned an error code (2).", returncode=2, stopped="timeout") is None
     assert explain("==WARNING== No kernels were profiled.", stopped="timeout") is None
     assert explain("==ERROR== ERR_NVGPUCTRPERM", stopped="timeout").exit_code == 4
@@ -205,13 +205,13 @@ def test_a_kernel_that_never_reached_the_end_is_not_done():
     assert progress.kernels == 0
 
 
-def test_warnings_are_said_at_once_also_inside_the_progress_line():
+def test_warnings_are_shown_at_once_also_inside_the_progress_line():
     watcher = LogWatcher()
     assert watcher.feed("==WARNING== Note: Running with unmodified GPU clocks. If not\n").messages == ()
-    said = watcher.feed(
+    messages = watcher.feed(
         '==PROF== Profiling "k" - 0: 0%..==WARNING== Launching the workload is taking more time\n'
     ).messages
-    assert said == ("==WARNING== Launching the workload is taking more time",)
+    assert messages == ("==WARNING== Launching the workload is taking more time",)
     assert watcher.feed("======== Warning: Something\n==12== Error: other\nplain\n").messages == (
         "======== Warning: Something",
         "==12== Error: other",
@@ -220,7 +220,7 @@ def test_warnings_are_said_at_once_also_inside_the_progress_line():
     assert watcher.log().lines[-1] == "==ERROR== half"
 
 
-def test_a_tail_reads_what_is_new_and_waits_for_whole_characters(tmp_path):
+def test_a_tail_reads_what_is_new_and_waits_for_complete_characters(tmp_path):
     path = tmp_path / "log"
     tail = Tail(path)
     assert tail.more() == ""

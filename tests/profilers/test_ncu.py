@@ -268,7 +268,7 @@ def test_the_page_written_is_the_page_that_ncu_prints(page):
             assert mine[name] == text or float(mine[name]) == pytest.approx(float(text), rel=1e-9), name
 
 
-def test_a_report_says_of_the_page_what_it_says_of_ncus(page, tmp_path, capfd):
+def test_a_report_of_the_page_is_that_of_ncus(page, tmp_path, capfd):
     seen = []
     for path in (page, REPORTED / "capture.csv"):
         shutil.copy(path, tmp_path / "same.csv")

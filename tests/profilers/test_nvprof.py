@@ -67,7 +67,7 @@ def test_scopes_stand_before_the_counters_they_hold_for():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"nvtx": "x"}, "nvprof has no --nvtx"),
         ({"launch_skip": 1}, "nvprof has no --launch-skip"),
@@ -78,8 +78,8 @@ def test_scopes_stand_before_the_counters_they_hold_for():
         ({"kernel": "a::b"}, "a colon separates"),
     ],
 )
-def test_what_it_lacks_is_refused_by_name(options, said):
-    with pytest.raises(InputError, match=said):
+def test_what_it_lacks_is_refused_by_name(options, message):
+    with pytest.raises(InputError, match=message):
         lines(**options)
 
 
@@ -96,7 +96,7 @@ def test_l1_is_made_of_its_kinds():
     assert dict(selected.left_out).keys() == {"sm_clock_hz", "l2_clock_hz", "memory_clock_hz"}
 
 
-def test_events_are_told_from_metrics():
+def test_events_are_distinguished_from_metrics():
     asked = nvprof.counters(None, ["instruction"]).counters
     _, metrics, events = lines(asked)
     assert set(events[events.index("--events") + 1].split(",")) == nvprof.EVENTS
@@ -124,12 +124,12 @@ def test_logs_are_counted(tmp_path):
         of("======== Warning: No profile data collected.\n")
 
 
-# With a stand-in ---------------------------------------------------------------------------------------------
+# With a fake nvprof ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def request_(tmp_path, monkeypatch):
-    """A request on a Pascal GPU with a stand-in nvprof."""
+    """A request on a Pascal GPU with a fake nvprof."""
     monkeypatch.setenv("PATH", str(install(tmp_path / "bin", "nvprof", "nvidia-smi")))
     monkeypatch.setenv("FAKE_GPU", "Tesla P100-SXM2-16GB, 6.0, 535.1, 1480, 1328, 715")
     for name in ("RANK", "SLURM_PROCID", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "CUDA_VISIBLE_DEVICES"):
@@ -234,7 +234,7 @@ class TestReal:
         wrong = [command.argv[0], "--nosuch", *command.argv[1:]]
         assert subprocess.run(wrong, capture_output=True, check=False).returncode == 5
 
-    def test_no_gpu_is_said(self, tmp_path):
+    def test_no_gpu_is_reported(self, tmp_path):
         with pytest.raises(Exception, match="nvprof found no GPU") as caught:
             profile(ProfileRequest(argv=("true",), profiler="nvprof", output=tmp_path))
         assert caught.value.exit_code == 5
@@ -253,5 +253,5 @@ class TestReal:
         command = nvprof.build(ProfileRequest(argv=("./nosuch",)), nvprof.find(), ASKED, tmp_path)[0]
         done = subprocess.run(command.argv, capture_output=True, text=True, check=False, env={**os.environ})
         assert done.returncode == 13
-        said = done.stderr + "".join(path.read_text() for path in tmp_path.glob("*.csv"))
-        assert "application not found" in said
+        message = done.stderr + "".join(path.read_text() for path in tmp_path.glob("*.csv"))
+        assert "application not found" in message

@@ -10,7 +10,7 @@ import pytest
 
 from roofctl.core.errors import RoofctlError
 from roofctl.output.report import document
-from roofctl.study.study import Request, study
+from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
 from fuzz.mutation import compared
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not FILES, reason="the corpus of public captures
 
 def kernels(*names: str, **options: Any) -> list[dict[str, Any]]:
     paths = tuple(CORPUS / name for name in names)
-    text = json.dumps(document(study(Request(inputs=paths, **options))), allow_nan=False)
+    text = json.dumps(document(analyse_inputs(AnalysisRequest(inputs=paths, **options))), allow_nan=False)
     rows: list[dict[str, Any]] = json.loads(text)["kernels"]
     return rows
 
@@ -213,8 +213,8 @@ def test_gpu_trace() -> None:
         "cuda_compute_step_factor": (20, 0.51602),
         "cuda_initialize_variables": (3, 0.819585),
     }
-    answer = study(Request(inputs=(CORPUS / "nvprof-titanxp-gpu-trace-head400.csv",)))
-    assert any("255 rows that are no kernels" in note.text for note in answer.notes)
+    analysis = analyse_inputs(AnalysisRequest(inputs=(CORPUS / "nvprof-titanxp-gpu-trace-head400.csv",)))
+    assert any("255 rows that are no kernels" in note.text for note in analysis.notes)
 
 
 def test_b200_pages_hold_time_only() -> None:

@@ -1,4 +1,4 @@
-"""Shapes of files over which users of such tools stumbled: each with the right answer, in files made up here."""
+"""Shapes of files over which users of such tools stumbled: each is read correctly, in files made up here."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from roofctl.core.errors import InputError
 from roofctl.output.report import document
 from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.analyse import analyse
-from roofctl.study.study import Request, study
+from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
 from support.shapes import FULL, ISSUED, THREAD, TIME, L, line, ncu_details, ncu_raw, parts, write
 from support.tables import kernels as table_of
 
 
 def kernels(path: Path, **options: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = document(study(Request(inputs=(path,), **options)))["kernels"]
+    rows: list[dict[str, Any]] = document(analyse_inputs(AnalysisRequest(inputs=(path,), **options)))["kernels"]
     return rows
 
 
@@ -51,9 +51,9 @@ def test_a_programs_own_lines_anywhere_are_told_and_harm_nothing(tmp_path: Path)
     lines = ncu_raw([L("k(int)", id=str(i)) for i in range(40)]).splitlines()
     noise = 'iteration 7, loss 0.25, "ok", 1,2,3'
     text = "\n".join([noise, *lines[:20], noise, noise, *lines[20:], noise]) + "\n"
-    answer = study(Request(inputs=(written(tmp_path, text),)))
-    assert rows_of(answer.analysis)[0]["launches"] == 40
-    assert any("4 lines that belong to no table passed over, the first is line 1" in n.text for n in answer.notes)
+    analysis = analyse_inputs(AnalysisRequest(inputs=(written(tmp_path, text),)))
+    assert rows_of(analysis.results)[0]["launches"] == 40
+    assert any("4 lines that belong to no table passed over, the first is line 1" in n.text for n in analysis.notes)
 
 
 @pytest.mark.parametrize("page", [ncu_raw, ncu_details])
@@ -91,24 +91,24 @@ def test_divergent_threads_are_a_lower_bound_of_warps(tmp_path: Path) -> None:
     (row,) = kernels(written(tmp_path, ncu_raw([L("k(int)", both)])), instructions="issued")
     assert row["warp_instructions"] == 1_107_736
     lone = {name: value for name, value in both.items() if name != ISSUED}
-    notes = study(Request(inputs=(written(tmp_path, ncu_raw([L("k(int)", lone)])),))).notes
+    notes = analyse_inputs(AnalysisRequest(inputs=(written(tmp_path, ncu_raw([L("k(int)", lone)])),))).notes
     assert any("thread instructions / 32 is a lower bound" in note.text for note in notes)
 
 
 def test_pascal_transactions_are_not_taken_for_sectors_without_a_word(tmp_path: Path) -> None:
     facts = {**FULL, "device__attribute_display_name": "NVIDIA TITAN Xp"}
     (path,) = write(tmp_path, a=ncu_raw([L("k(int)", facts, cc="6.1")]))
-    answer = study(Request(inputs=(path,)))
-    assert any("the L1 intensity is not reliable" in note.text for note in answer.notes if note.warning)
+    analysis = analyse_inputs(AnalysisRequest(inputs=(path,)))
+    assert any("the L1 intensity is not reliable" in note.text for note in analysis.notes if note.warning)
     (path,) = write(tmp_path, b=ncu_raw([L("k(int)", facts, cc="7.0")]))
-    assert not any("L1 intensity" in note.text for note in study(Request(inputs=(path,))).notes)
+    assert not any("L1 intensity" in note.text for note in analyse_inputs(AnalysisRequest(inputs=(path,))).notes)
 
 
 def test_a_short_kernel_has_a_word_on_its_time() -> None:
     def notes(nanoseconds: int) -> str:
         read = parts(ncu_raw([L("k(int)", {**FULL, TIME: nanoseconds})]))
-        analysis = analyse(table_of(read, "kernel", "gh100"), None)
-        return "\n".join(note.text for note in analysis.notes)
+        results = analyse(table_of(read, "kernel", "gh100"), None)
+        return "\n".join(note.text for note in results.notes)
 
     assert "shorter than 20 µs: a profiler's time is 0.5 to 2 µs off there" in notes(7_000)
     assert "shorter" not in notes(70_000)

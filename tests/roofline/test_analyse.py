@@ -12,7 +12,7 @@ from roofctl.launches.aggregate import Group
 from roofctl.output.rows import COLUMNS
 from roofctl.output.rows import rows as rows_of
 from roofctl.quantities import catalogue
-from roofctl.roofline.analyse import Analysis, ModelChoice, analyse
+from roofctl.roofline.analyse import ModelChoice, ModelResults, analyse
 from roofctl.roofline.evidence import Machine
 from roofctl.roofline.instruction import Instructions
 from roofctl.roofline.kernel import rounded_count
@@ -60,7 +60,7 @@ def analysed(
     instructions: Instructions = "thread",
     roofline: Roofline | None = ROOF,
     **selection: Any,
-) -> Analysis:
+) -> ModelResults:
     read = [part for i, each in enumerate(files) for part in parts(ncu_raw(each), source=f"runs/{'abc'[i]}.csv")]
     captures = table_of(read, group, chip)
     known = catalogue().chips.get(chip or "")
@@ -74,15 +74,15 @@ def row(counters: Mapping[str, object], **options: Any) -> Mapping[str, Any]:
     return rows_of(analysed([L("k(int)", counters)], **options))[0]
 
 
-def texts(analysis: Analysis) -> list[str]:
-    return [note.text for note in analysis.notes]
+def texts(results: ModelResults) -> list[str]:
+    return [note.text for note in results.notes]
 
 
 def without(*names: str, **more: object) -> dict[str, object]:
     return {**{k: v for k, v in FULL.items() if k not in names}, **more}
 
 
-def test_a_whole_launch() -> None:
+def test_a_complete_launch() -> None:
     found = row(FULL)
     assert list(found) == list(COLUMNS["instruction"])
     expected = {
@@ -178,28 +178,28 @@ def test_a_kernels_rate_is_the_quotient_of_sums() -> None:
 def test_which_instructions_count(
     counters: dict[str, object], instructions: Instructions, count: float | None, note: str | None
 ) -> None:
-    analysis = analysed([L("k(int)", counters)], instructions=instructions)
-    assert rows_of(analysis)[0]["warp_instructions"] == count
-    assert rows_of(analysis)[0]["gips"] == (None if count is None else pytest.approx(count / 1e5))
-    assert texts(analysis) == ([note] if note else [])
+    results = analysed([L("k(int)", counters)], instructions=instructions)
+    assert rows_of(results)[0]["warp_instructions"] == count
+    assert rows_of(results)[0]["gips"] == (None if count is None else pytest.approx(count / 1e5))
+    assert texts(results) == ([note] if note else [])
 
 
 def test_no_instructions_no_points_but_the_traffic_is_listed() -> None:
-    analysis = analysed([L("k(int)", without(ISSUED, THREAD))])
-    assert analysis.points[0].points == ()
-    assert analysis.points[0].missing == dict.fromkeys(("l1", "l2", "hbm"), "no instruction count")
-    assert rows_of(analysis)[0]["hbm_transactions"] == 20_000
-    assert rows_of(analysis)[0]["hbm_intensity"] is None
-    assert rows_of(analysis)[0]["bound"] is None
+    results = analysed([L("k(int)", without(ISSUED, THREAD))])
+    assert results.points[0].points == ()
+    assert results.points[0].missing == dict.fromkeys(("l1", "l2", "hbm"), "no instruction count")
+    assert rows_of(results)[0]["hbm_transactions"] == 20_000
+    assert rows_of(results)[0]["hbm_intensity"] is None
+    assert rows_of(results)[0]["bound"] is None
 
 
 def test_no_time_no_rate() -> None:
-    analysis = analysed([L("k(int)", without(TIME))])
-    found = rows_of(analysis)[0]
+    results = analysed([L("k(int)", without(TIME))])
+    found = rows_of(results)[0]
     assert (found["seconds"], found["gips"], found["time_share"]) == (None, None, None)
     assert found["hbm_intensity"] == pytest.approx(5.0)
-    assert analysis.points[0].missing["hbm"] == "no time"
-    assert texts(analysis) == [f"no time: {TIME} not captured (k)"]
+    assert results.points[0].missing["hbm"] == "no time"
+    assert texts(results) == [f"no time: {TIME} not captured (k)"]
 
 
 # --- levels -----------------------------------------------------------------------------------------------------------
@@ -208,19 +208,19 @@ def test_no_time_no_rate() -> None:
 @pytest.mark.parametrize("level", ["l2", "hbm"])
 def test_zero_traffic_is_no_point_and_says_why(level: str) -> None:
     zero = {L2: 0} if level == "l2" else {DRAM_R: 0, DRAM_W: 0}
-    analysis = analysed([L("k(int)", without(*zero, **zero))])
-    assert rows_of(analysis)[0][f"{level}_transactions"] == 0
-    assert rows_of(analysis)[0][f"{level}_intensity"] is None
-    assert analysis.points[0].point(level) is None
-    assert analysis.points[0].missing[level] == "no traffic at this level"
-    assert texts(analysis) == [f"no {level.upper()} point: no traffic at this level (k)"]
+    results = analysed([L("k(int)", without(*zero, **zero))])
+    assert rows_of(results)[0][f"{level}_transactions"] == 0
+    assert rows_of(results)[0][f"{level}_intensity"] is None
+    assert results.points[0].point(level) is None
+    assert results.points[0].missing[level] == "no traffic at this level"
+    assert texts(results) == [f"no {level.upper()} point: no traffic at this level (k)"]
 
 
 def test_a_missing_level_names_its_counter() -> None:
-    analysis = analysed([L("k(int)", without(DRAM_R))])
-    assert rows_of(analysis)[0]["hbm_transactions"] is None
-    assert analysis.points[0].missing == {"hbm": "dram__sectors_read.sum not captured"}
-    assert texts(analysis) == ["no HBM point: dram__sectors_read.sum not captured (k)"]
+    results = analysed([L("k(int)", without(DRAM_R))])
+    assert rows_of(results)[0]["hbm_transactions"] is None
+    assert results.points[0].missing == {"hbm": "dram__sectors_read.sum not captured"}
+    assert texts(results) == ["no HBM point: dram__sectors_read.sum not captured (k)"]
 
 
 TMA = "not counted: L2 got more from the multiprocessors than L1 counted (bulk copies by TMA, or textures)"
@@ -251,10 +251,10 @@ def test_traffic_that_passes_l1_by_is_not_zero(
     counters: dict[str, object], chip: str, transactions: int | None
 ) -> None:
     base = without(LSU, SHARED_LD, SHARED_ST, L2)
-    analysis = analysed([L("k(int)", {**base, **counters})], chip=chip)
-    assert rows_of(analysis)[0]["l1_transactions"] == transactions
-    assert (analysis.points[0].missing.get("l1") == TMA) == (transactions is None)
-    assert any(TMA in text for text in texts(analysis)) == (transactions is None)
+    results = analysed([L("k(int)", {**base, **counters})], chip=chip)
+    assert rows_of(results)[0]["l1_transactions"] == transactions
+    assert (results.points[0].missing.get("l1") == TMA) == (transactions is None)
+    assert any(TMA in text for text in texts(results)) == (transactions is None)
 
 
 @pytest.mark.parametrize(
@@ -266,17 +266,17 @@ def test_traffic_that_passes_l1_by_is_not_zero(
     ],
 )  # fmt: skip
 def test_a_caveat_goes_with_its_point(counters: dict[str, object], level: str, words: str, caveat: str) -> None:
-    analysis = analysed([L("k(int)", counters)])
-    point = analysis.points[0].point(level)
+    results = analysed([L("k(int)", counters)])
+    point = results.points[0].point(level)
     assert point is not None
     assert point.caveat == caveat
-    assert [text.startswith(f"{level.upper()}: {words}") for text in texts(analysis)] == [True]
+    assert [text.startswith(f"{level.upper()}: {words}") for text in texts(results)] == [True]
 
 
-def test_a_caveat_is_said_once_for_all_kernels() -> None:
+def test_a_caveat_is_noted_once_for_all_kernels() -> None:
     counters = without(L2, **{L2_ALL: 46_000})
-    analysis = analysed([L(f"k{i}(int)", counters, id=str(i)) for i in range(5)])
-    assert next(text for text in texts(analysis) if text.startswith("L2:")).endswith("(all kernels)")
+    results = analysed([L(f"k{i}(int)", counters, id=str(i)) for i in range(5)])
+    assert next(text for text in texts(results) if text.startswith("L2:")).endswith("(all kernels)")
     part = analysed(
         [L("a(int)", id="0"), *(L(f"k{i}(int)", without(DRAM_R, **{DRAM_R: "n/a"}), id=str(i + 1)) for i in range(5))]
     )
@@ -314,10 +314,10 @@ def test_without_ceilings_fractions_and_bounds_are_unknown() -> None:
 
 
 def test_a_point_above_its_roof_is_kept_and_warned_of() -> None:
-    analysis = analysed([L("k(int)", without(TIME, **{TIME: 10_000}))])
-    assert rows_of(analysis)[0]["hbm_of_roof"] == pytest.approx(2.0)
-    assert len(analysis.points[0].points) == 3
-    warnings = [note.text for note in analysis.notes if note.warning]
+    results = analysed([L("k(int)", without(TIME, **{TIME: 10_000}))])
+    assert rows_of(results)[0]["hbm_of_roof"] == pytest.approx(2.0)
+    assert len(results.points[0].points) == 3
+    warnings = [note.text for note in results.notes if note.warning]
     assert [text.partition(", above it")[0] for text in warnings] == [
         "k is 125% of its L1 roof",
         "k is 125% of its L2 roof",
@@ -393,19 +393,19 @@ def test_groups(group: Group, launches: list[int]) -> None:
 
 
 def test_two_captures_carry_their_source_and_their_own_shares() -> None:
-    analysis = analysed([L("k(int)")], [L("k(int)"), L("j(int)", id="1")])
-    assert [(r["short_name"], r["source"], r["time_share"]) for r in rows_of(analysis)] == [
+    results = analysed([L("k(int)")], [L("k(int)"), L("j(int)", id="1")])
+    assert [(r["short_name"], r["source"], r["time_share"]) for r in rows_of(results)] == [
         ("j", "runs/b.csv", pytest.approx(0.5)),
         ("k", "runs/a.csv", pytest.approx(1.0)),
         ("k", "runs/b.csv", pytest.approx(0.5)),
     ]
-    assert [kernel.note for kernel in analysis.points] == ["b.csv", "a.csv", "b.csv"]
+    assert [kernel.note for kernel in results.points] == ["b.csv", "a.csv", "b.csv"]
 
 
 def test_the_note_of_a_joined_capture_names_all_its_files() -> None:
     half, rest = {n: FULL[n] for n in (TIME, THREAD)}, {n: FULL[n] for n in (L2, DRAM_R, DRAM_W)}
-    analysis = analysed([L("k(int)", half)], [L("k(int)", rest)], [L("k(int)", FULL)])
-    assert sorted(kernel.note for kernel in analysis.points) == ["a.csv, b.csv", "c.csv"]
+    results = analysed([L("k(int)", half)], [L("k(int)", rest)], [L("k(int)", FULL)])
+    assert sorted(kernel.note for kernel in results.points) == ["a.csv, b.csv", "c.csv"]
 
 
 def test_three_kernels_of_one_base_name_stay_apart() -> None:
@@ -413,7 +413,7 @@ def test_three_kernels_of_one_base_name_stay_apart() -> None:
     assert sorted(r["short_name"] for r in rows) == ["read<1>", "read<32>", "read<8>"]
 
 
-def test_counts_stay_whole() -> None:
+def test_counts_stay_integers() -> None:
     big = 2**53 + 1
     found = row(
         without(ISSUED, LSU, SHARED_LD, SHARED_ST, L2, **{ISSUED: big, LSU: big, SHARED_LD: 0, SHARED_ST: 0, L2: big})
@@ -425,7 +425,7 @@ def test_counts_stay_whole() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"), [(5.0, 5), (5.25, 5.25), (0.1 + 0.2, 0.3), (2.0**53, 2.0**53), (None, None), (7, 7)]
 )
-def test_whole(value: float | None, expected: float | None) -> None:
+def test_rounded_count(value: float | None, expected: float | None) -> None:
     made = rounded_count(value)
     assert made == expected
     assert type(made) is type(expected)
@@ -455,7 +455,7 @@ def test_a_time_or_a_count_of_zero_gives_no_point(counters: dict[str, object], r
     assert rows_of(found)[0]["hbm_of_roof"] is None
 
 
-def test_a_launch_without_a_time_in_one_file_is_said_so() -> None:
+def test_a_launch_without_a_time_in_one_file_is_noted() -> None:
     found = analysed([L("a(int)"), L("b(int)", {**FULL, TIME: "n/a"}, id="1")])
     assert texts(found) == ["no time: no value for this kernel (b)"]
 
@@ -463,6 +463,6 @@ def test_a_launch_without_a_time_in_one_file_is_said_so() -> None:
 def test_many_kernels_above_a_roof_are_one_sentence() -> None:
     fast = {**FULL, TIME: 1_000, L2: 0, LSU: 0, SHARED_LD: 0, SHARED_ST: 0}
     found = analysed([L(f"k{i}(int)", {**fast, TIME: 1_000 + i}, id=str(i)) for i in range(5)])
-    said = [text for text in texts(found) if "above" in text]
-    assert len(said) == 1
-    assert said[0].startswith("5 kernels are above their HBM roof (k0 2000%, k1 1998%, k2 1996% and 2 more): ")
+    above = [text for text in texts(found) if "above" in text]
+    assert len(above) == 1
+    assert above[0].startswith("5 kernels are above their HBM roof (k0 2000%, k1 1998%, k2 1996% and 2 more): ")

@@ -14,7 +14,7 @@ from roofctl.gpus import find_measured, find_profile, flop_roofline, measured_ro
 from roofctl.output.rows import COLUMNS
 from roofctl.output.rows import rows as rows_of
 from roofctl.quantities import catalogue
-from roofctl.roofline.analyse import Analysis, ModelChoice, analyse
+from roofctl.roofline.analyse import ModelChoice, ModelResults, analyse
 from roofctl.roofline.evidence import Machine
 from roofctl.roofline.flop import OPERATIONS
 from roofctl.roofline.model import BOOST, Bandwidth, Clock, Peak, Roofline
@@ -51,7 +51,9 @@ def counters(**operations: int) -> dict[str, object]:
     return {**FULL, **NONE, **TENSOR, **{SASS.format(op): count for op, count in operations.items()}}
 
 
-def analysed(*launches: Mapping[str, object], precisions: tuple[str, ...] = (), chip: str | None = "gh100") -> Analysis:
+def analysed(
+    *launches: Mapping[str, object], precisions: tuple[str, ...] = (), chip: str | None = "gh100"
+) -> ModelResults:
     text = ncu_raw([L(f"k{i}(int)", each, id=str(i)) for i, each in enumerate(launches)])
     captures = table_of(parts(text), "kernel", chip)
     return analyse(
@@ -62,12 +64,12 @@ def analysed(*launches: Mapping[str, object], precisions: tuple[str, ...] = (), 
     )
 
 
-def texts(analysis: Analysis) -> str:
-    return "\n".join(note.text for note in analysis.notes)
+def texts(results: ModelResults) -> str:
+    return "\n".join(note.text for note in results.notes)
 
 
-def works(analysis: Analysis) -> list[str | None]:
-    return [row["precision"] for row in rows_of(analysis)]
+def works(results: ModelResults) -> list[str | None]:
+    return [row["precision"] for row in rows_of(results)]
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -100,9 +102,9 @@ def test_weights(operations: dict[str, int], work: str, flops: int) -> None:
 
 
 def test_half_precision_is_marked_as_an_upper_bound() -> None:
-    analysis = analysed(counters(hadd=1_000, hfma=1_000_000))
-    assert {point.caveat for point in analysis.points[0].points} == {"upper bound of the operations"}
-    assert "packed pairs" in str(rows_of(analysis)[0]["flops_caveat"])
+    results = analysed(counters(hadd=1_000, hfma=1_000_000))
+    assert {point.caveat for point in results.points[0].points} == {"upper bound of the operations"}
+    assert "packed pairs" in str(rows_of(results)[0]["flops_caveat"])
 
 
 def test_a_mixed_kernel_shows_each_type_by_its_own_peak_the_largest_first() -> None:
@@ -148,7 +150,7 @@ def test_moved_constants_are_no_half_precision_work_without_a_word() -> None:
     assert works(analysed(real)) == ["fp32", "fp16"]
 
 
-def test_a_chosen_type_that_a_kernel_lacks_is_said() -> None:
+def test_a_chosen_type_that_a_kernel_lacks_is_noted() -> None:
     found = analysed(counters(ffma=10), precisions=("bf16_tc",))
     assert works(found) == [None]
     assert "no BF16 tensor operations: none" in texts(found)
@@ -187,7 +189,7 @@ def test_what_tensor_cores_of_the_chip_do_not_take_is_known_to_be_none() -> None
     assert "missing" not in texts(found)
 
 
-def test_half_precision_that_may_be_moved_constants_says_so() -> None:
+def test_half_precision_that_may_be_moved_constants_has_a_caveat() -> None:
     # 200,000 of 3,200,000 thread instructions: too many to be taken for none, but all of the kind that moves constants.
     found = analysed(counters(hfma=200_000))
     assert works(found) == ["fp16"]
@@ -241,14 +243,14 @@ def test_at_boost_each_type_has_the_vendor_s_own_clock(clock: Clock | None) -> N
     assert roofline.peak_of("fp64_tc").per_second == 132 * 256 * 1.98e9  # type: ignore[union-attr]
 
 
-def test_a_tensor_peak_at_boost_is_the_data_sheet_s_in_a_study(tmp_path: Path) -> None:
-    from roofctl.study.study import Request, study
+def test_a_tensor_peak_at_boost_is_the_data_sheet_s_in_an_analysis(tmp_path: Path) -> None:
+    from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
     (path,) = write(tmp_path, a=ncu_raw([L("k(int)", {**counters(ffma=1), **H200})]))
     for clock in ("boost", 1.98e9):
-        answer = study(Request(inputs=(path,), ceilings="theoretical", model="flop", clock=clock))  # type: ignore[arg-type]
+        analysis = analyse_inputs(AnalysisRequest(inputs=(path,), ceilings="theoretical", model="flop", clock=clock))  # type: ignore[arg-type]
         hz = {"boost": 1.83e9}.get(clock, 1.98e9)  # type: ignore[call-overload]
-        assert answer.rooflines[0].peak_of("bf16_tc").per_second == pytest.approx(132 * 4096 * hz)  # type: ignore[union-attr]
+        assert analysis.rooflines[0].peak_of("bf16_tc").per_second == pytest.approx(132 * 4096 * hz)  # type: ignore[union-attr]
 
 
 def test_a_sustained_peak_does_not_rise_with_the_clock() -> None:
@@ -307,7 +309,7 @@ def test_report_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "BF16, FP16 tensor" in (tmp_path / "b.svg").read_text(encoding="utf-8")
 
 
-def test_precision_without_the_flop_model_is_a_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_precision_without_the_flop_model_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", capture(tmp_path, ffma=1), "--precision", "fp32"]) == 2
     assert "--precision fp32 belongs to --model flop" in capsys.readouterr().err
 

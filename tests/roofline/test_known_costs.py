@@ -11,19 +11,21 @@ import pytest
 
 from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.analyse import Selection
-from roofctl.study.study import Request, Study, study
+from roofctl.study.analyse import Analysis, AnalysisRequest, analyse_inputs
 
 DATA = Path(__file__).parent.parent / "data" / "captures-h200"
 GEMM = 2 * 2048**3
 
 
-def flop(name: str, kernel: str = "", precisions: tuple[str, ...] = ("all",)) -> Study:
-    request = Request(inputs=(DATA / name,), model="flop", precisions=precisions, selection=Selection(kernel=kernel))
-    return study(request)
+def flop(name: str, kernel: str = "", precisions: tuple[str, ...] = ("all",)) -> Analysis:
+    request = AnalysisRequest(
+        inputs=(DATA / name,), model="flop", precisions=precisions, selection=Selection(kernel=kernel)
+    )
+    return analyse_inputs(request)
 
 
-def rows(answer: Study) -> dict[tuple[str, str], Any]:
-    return {(row["short_name"], row["precision"]): row for row in rows_of(answer.analysis)}
+def rows(analysis: Analysis) -> dict[tuple[str, str], Any]:
+    return {(row["short_name"], row["precision"]): row for row in rows_of(analysis.results)}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,7 @@ def rows(answer: Study) -> dict[tuple[str, str], Any]:
     ],
 )
 def test_a_matrix_product_of_2048_is_17_179_869_184_operations(kernel: str, work: str, extra: int) -> None:
-    found = [row for row in rows_of(flop("gemms", kernel).analysis) if row["precision"] == work]
+    found = [row for row in rows_of(flop("gemms", kernel).results) if row["precision"] == work]
     assert GEMM == 17_179_869_184
     assert [row["flops"] for row in found] == [GEMM + extra]
 
@@ -52,8 +54,8 @@ def test_a_chain_of_double_precision_fma_is_two_operations_each() -> None:
 
 
 def test_three_quarters_of_a_divergent_kernel_are_lost() -> None:
-    answer = study(Request(inputs=(DATA / "known",), selection=Selection(kernel="divergent")))
-    (row,) = rows_of(answer.analysis)
+    analysis = analyse_inputs(AnalysisRequest(inputs=(DATA / "known",), selection=Selection(kernel="divergent")))
+    (row,) = rows_of(analysis.results)
     assert row["lost_fraction"] == pytest.approx(0.75, abs=0.01)
     assert row["issued_gips"] == pytest.approx(4 * row["gips"], rel=0.03)
 
@@ -97,8 +99,10 @@ def charts(name: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["known", "gemms"])
 def test_work_and_intensity_agree_with_ncu_s_charts_within_a_percent(name: str) -> None:
-    request = Request(inputs=(DATA / "roofline" / f"{name}.csv",), model="flop", precisions=("all",), group="launch")
-    found = rows_of(study(request).analysis)
+    request = AnalysisRequest(
+        inputs=(DATA / "roofline" / f"{name}.csv",), model="flop", precisions=("all",), group="launch"
+    )
+    found = rows_of(analyse_inputs(request).results)
     compared = 0
     for chart in charts(name):
         for work in _WEIGHTS:
@@ -117,6 +121,6 @@ def test_work_and_intensity_agree_with_ncu_s_charts_within_a_percent(name: str) 
 )
 def test_ncu_s_l2_counts_what_the_slices_sent_and_no_stores(kernel: str, ratio: float) -> None:
     # 2025.3.1 takes cycles of the slices' output for L2 traffic; sectors from the SMs count reads and writes.
-    (row,) = flop("roofline/known.csv", f"^{kernel}$", ()).analysis.kernels
+    (row,) = flop("roofline/known.csv", f"^{kernel}$", ()).results.kernels
     (chart,) = [chart for chart in charts("known") if chart["kernel"].startswith(kernel)]
     assert chart["l2"] / (row["l2_transactions"] * 32 / row["seconds"]) == pytest.approx(ratio, rel=0.01)

@@ -1,4 +1,4 @@
-"""The model: ceilings, ridges, bounds, and what is said when something is not known."""
+"""The model: ceilings, ridges, bounds, and results where something is not known."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_point_above_the_roof_says_so() -> None:
         ({"l1": 2.0, "l2": 3.0, "hbm": 1.0}, (), ("memory", "hbm", 50e9)),
         ({"l1": 0.1, "l2": 3.0, "hbm": 1.0}, (), ("memory", "l1", 40e9)),
         ({"l1": 2.0, "l2": 3.0, "hbm": 9.0}, (), ("compute", None, 400e9)),
-        # an unknown level may bind lower still, so "compute" cannot be said, "memory" can
+        # an unknown level may bind lower still, so "compute" is not certain, "memory" is
         ({"l1": 2.0, "l2": 3.0}, (), None),
         ({"l1": 2.0, "hbm": 1.0}, (), ("memory", "hbm", 50e9)),
         # an idle level cannot bind

@@ -27,7 +27,7 @@ FP32, FP64, BF16 = (
 FLOPS = Roofline("toy", BF16, BANDWIDTHS, {"hbm": "?"}, "flop", (FP32, FP64))
 
 TRAFFIC = {"l1_transactions": 60_000, "l2_transactions": 30_000, "hbm_transactions": 20_000}
-WHOLE = {"seconds": 50e-6, "issued_warp_instructions": 5_000, "thread_instructions": 128_000, **TRAFFIC}
+COMPLETE = {"seconds": 50e-6, "issued_warp_instructions": 5_000, "thread_instructions": 128_000, **TRAFFIC}
 NO_WORK = dict.fromkeys(("fp64_flops", "fp32_flops", "fp16_flops", "tensor_bf16_ops"), 0)
 
 
@@ -42,8 +42,8 @@ def timing(values: Mapping[str, Any], roofline: Roofline = ROOF, launch: float |
     return found
 
 
-def test_a_whole_kernel() -> None:
-    found = timing(WHOLE, launch=2e-6)
+def test_a_complete_kernel() -> None:
+    found = timing(COMPLETE, launch=2e-6)
     assert found.compute_seconds == pytest.approx(5e-6)  # 5,000 / 1e9
     assert found.level_seconds == pytest.approx({"l1": 6e-6, "l2": 15e-6, "hbm": 20e-6})
     assert found.memory() == ("hbm", pytest.approx(20e-6))
@@ -64,18 +64,18 @@ def test_a_whole_kernel() -> None:
     ],
 )
 def test_the_longest_time_binds(values: Mapping[str, Any], launch: float | None, bound: str, seconds: float) -> None:
-    found = timing({**WHOLE, **values}, launch=launch)
+    found = timing({**COMPLETE, **values}, launch=launch)
     assert (found.bound, found.bound_seconds) == (bound, pytest.approx(seconds))
 
 
 def test_a_kernel_shorter_than_a_launch_is_launch_bound_and_not_too_fast() -> None:
-    found = timing({**WHOLE, "seconds": 24e-6}, launch=30e-6)
+    found = timing({**COMPLETE, "seconds": 24e-6}, launch=30e-6)
     assert (found.bound, found.of_bound, found.too_fast) == ("launch", pytest.approx(1.25), False)
-    assert timing({**WHOLE, "seconds": 19e-6}, launch=30e-6).too_fast
+    assert timing({**COMPLETE, "seconds": 19e-6}, launch=30e-6).too_fast
 
 
-def test_thread_instructions_stand_in_as_a_lower_bound() -> None:
-    found = timing({**WHOLE, "issued_warp_instructions": None})
+def test_thread_instructions_are_used_as_a_lower_bound() -> None:
+    found = timing({**COMPLETE, "issued_warp_instructions": None})
     assert found.compute_seconds == pytest.approx(4e-6)  # 128,000 / 32 / 1e9
     assert found.caveats["compute"].startswith("lower bound: from thread instructions / 32")
 
@@ -90,27 +90,27 @@ def test_thread_instructions_stand_in_as_a_lower_bound() -> None:
 )
 def test_what_is_missing_stays_missing_with_its_reason(gone: tuple[str, ...], name: str, reason: str) -> None:
     why = {"issued_warp_instructions": "not captured", "seconds": "the profiler printed none"}
-    found = timing({**WHOLE, **dict.fromkeys(gone)}, missing=why)
+    found = timing({**COMPLETE, **dict.fromkeys(gone)}, missing=why)
     assert dict(found.missing) == {name: reason}
     assert {"compute": found.compute_seconds, "seconds": found.seconds, **found.level_seconds}.get(name) is None
     assert found.of_bound == (None if name == "seconds" else pytest.approx(0.4))
 
 
 def test_a_time_of_0_is_no_time() -> None:
-    found = timing({**WHOLE, "seconds": 0})
+    found = timing({**COMPLETE, "seconds": 0})
     assert (found.seconds, found.of_bound, found.missing["seconds"]) == (None, None, "the time is 0")
 
 
 def test_a_level_without_a_ceiling_has_no_time() -> None:
     bare = replace(ROOF, bandwidths=BANDWIDTHS[1:], absent={"l1": "L1 was not measured on this GPU"})
-    found = timing(WHOLE, bare)
+    found = timing(COMPLETE, bare)
     assert set(found.level_seconds) == {"l2", "hbm"}
     assert found.missing["l1"] == "no ceiling: L1 was not measured on this GPU"
 
 
 def test_l1_that_was_passed_by_is_missing() -> None:
     (found,) = timings(
-        [kernel({**WHOLE, "l1_transactions": 10, "l2_transactions": 9_000_000})], ROOF, catalogue().chips["gh100"]
+        [kernel({**COMPLETE, "l1_transactions": 10, "l2_transactions": 9_000_000})], ROOF, catalogue().chips["gh100"]
     )
     assert "l1" not in found.level_seconds
     assert found.missing["l1"].startswith("not counted: L2 got more")
@@ -118,13 +118,13 @@ def test_l1_that_was_passed_by_is_missing() -> None:
 
 def test_no_traffic_is_0_seconds_and_does_not_bind() -> None:
     nothing = dict.fromkeys(TRAFFIC, 0)
-    assert timing({**WHOLE, **nothing}).bound == "compute"
-    found = timing({**WHOLE, **nothing, "issued_warp_instructions": 0})
+    assert timing({**COMPLETE, **nothing}).bound == "compute"
+    found = timing({**COMPLETE, **nothing, "issued_warp_instructions": 0})
     assert (found.memory(), found.bound, found.bound_seconds) == (("l1", 0.0), None, 0.0)
 
 
-def test_what_is_not_exact_is_said() -> None:
-    found = timing(WHOLE, caveats={"l2_transactions": "an upper bound", "seconds": "with patched code"})
+def test_what_is_not_exact_has_a_caveat() -> None:
+    found = timing(COMPLETE, caveats={"l2_transactions": "an upper bound", "seconds": "with patched code"})
     assert dict(found.caveats) == {"l2": "upper bound of the traffic", "seconds": "with patched code"}
 
 
@@ -141,30 +141,30 @@ def test_what_is_not_exact_is_said() -> None:
     ],
 )
 def test_the_slowest_type_of_operation(operations: Mapping[str, int], seconds: float, work: str) -> None:
-    found = timing({**WHOLE, **NO_WORK, **operations}, FLOPS)
+    found = timing({**COMPLETE, **NO_WORK, **operations}, FLOPS)
     assert (found.compute_seconds, found.compute_work) == (pytest.approx(seconds), work)
     assert dict(found.caveats) == {}
 
 
 def test_a_type_without_a_peak_is_named() -> None:
-    found = timing({**WHOLE, **NO_WORK, "fp32_flops": 40_000_000, "fp16_flops": 1}, FLOPS)
+    found = timing({**COMPLETE, **NO_WORK, "fp32_flops": 40_000_000, "fp16_flops": 1}, FLOPS)
     assert found.compute_seconds == pytest.approx(10e-6)
     assert found.caveats["compute"] == "lower bound: no FP16 peak is known"
-    alone = timing({**WHOLE, **NO_WORK, "fp16_flops": 1}, FLOPS)
+    alone = timing({**COMPLETE, **NO_WORK, "fp16_flops": 1}, FLOPS)
     assert (alone.compute_seconds, alone.missing["compute"]) == (None, "no FP16 peak is known")
 
 
 def test_operations_that_were_not_counted_are_not_none() -> None:
     plain = dict.fromkeys(("fp64_flops", "fp32_flops", "fp16_flops"), 0)
-    assert timing({**WHOLE, **plain}, FLOPS).missing["compute"] == "tensor operations were not counted"
-    found = timing({**WHOLE, **plain, "fp32_flops": 40_000_000}, FLOPS)
+    assert timing({**COMPLETE, **plain}, FLOPS).missing["compute"] == "tensor operations were not counted"
+    found = timing({**COMPLETE, **plain, "fp32_flops": 40_000_000}, FLOPS)
     assert found.caveats["compute"] == "lower bound: tensor operations were not counted"
-    tensor = timing({**WHOLE, "tensor_bf16_ops": 8}, FLOPS)
+    tensor = timing({**COMPLETE, "tensor_bf16_ops": 8}, FLOPS)
     assert tensor.caveats["compute"] == "lower bound: floating-point operations were not counted"
 
 
 def test_the_caveat_of_the_type_that_binds_is_kept() -> None:
-    found = timing({**WHOLE, **NO_WORK, "tensor_bf16_ops": 8}, FLOPS, caveats={"tensor_bf16_ops": "an estimate"})
+    found = timing({**COMPLETE, **NO_WORK, "tensor_bf16_ops": 8}, FLOPS, caveats={"tensor_bf16_ops": "an estimate"})
     assert found.caveats["compute"] == "an estimate"
 
 
@@ -172,14 +172,16 @@ def test_the_caveat_of_the_type_that_binds_is_kept() -> None:
 
 
 def test_kernels_of_several_captures_are_told_apart() -> None:
-    found = timings([kernel(WHOLE, sources=("runs/a.csv",)), kernel(WHOLE, sources=("runs/b.csv",))], ROOF)
+    found = timings([kernel(COMPLETE, sources=("runs/a.csv",)), kernel(COMPLETE, sources=("runs/b.csv",))], ROOF)
     assert [each.note for each in found] == ["a.csv", "b.csv"]
-    assert timing(WHOLE).note == ""
+    assert timing(COMPLETE).note == ""
 
 
 def test_times_add_over_launches() -> None:
     two = timings(
-        [kernel(WHOLE, launches=3), kernel({**WHOLE, "issued_warp_instructions": 30_000})], ROOF, launch_seconds=2e-6
+        [kernel(COMPLETE, launches=3), kernel({**COMPLETE, "issued_warp_instructions": 30_000})],
+        ROOF,
+        launch_seconds=2e-6,
     )
     found = total(two)
     assert (found.kernels, found.launches, dict(found.lacking)) == (2, 4, {})
@@ -196,8 +198,8 @@ def test_times_add_over_launches() -> None:
     )
 
 
-def test_a_sum_that_lacks_kernels_says_so() -> None:
-    two = timings([kernel(WHOLE), kernel({**WHOLE, "seconds": None, "l1_transactions": None})], ROOF)
+def test_a_sum_that_lacks_kernels_is_noted() -> None:
+    two = timings([kernel(COMPLETE), kernel({**COMPLETE, "seconds": None, "l1_transactions": None})], ROOF)
     found = total(two)
     assert dict(found.lacking) == {"seconds": 1, "l1": 1, "launch": 2}
     assert (found.launch_seconds, found.of_bound) == (None, None)

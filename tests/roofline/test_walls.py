@@ -37,8 +37,8 @@ def found(
     counters: dict[str, object], spaces: tuple[str, ...] = ("global", "shared")
 ) -> tuple[dict[str, Point], list[Note]]:
     text = ncu_raw([L("k(int)", {**FULL, **counters})])
-    analysis = analyse(table_of(parts(text), "kernel", "gh100"), None)
-    (kernel,), notes = wall_points(analysis.kernels, spaces)  # type: ignore[arg-type]
+    results = analyse(table_of(parts(text), "kernel", "gh100"), None)
+    (kernel,), notes = wall_points(results.kernels, spaces)  # type: ignore[arg-type]
     return {point.level: point for point in kernel.points}, notes
 
 
@@ -98,13 +98,13 @@ def test_no_access_is_no_point_and_the_reason_is_on_the_picture() -> None:
     assert "no global point for 1: no such access" in [text.get_text() for text in figure.texts]
 
 
-def test_bulk_copies_are_told_from_no_access() -> None:
+def test_bulk_copies_are_distinguished_from_no_access() -> None:
     data = DATA.parent / "gemms"
     from roofctl.roofline.analyse import Selection
-    from roofctl.study.study import Request, study
+    from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
-    answer = study(Request(inputs=(data,), selection=Selection(kernel="nvjet_sm90_hsh")))
-    (kernel,), _ = wall_points(answer.analysis.kernels, ("global",))
+    analysis = analyse_inputs(AnalysisRequest(inputs=(data,), selection=Selection(kernel="nvjet_sm90_hsh")))
+    (kernel,), _ = wall_points(analysis.results.kernels, ("global",))
     assert set(kernel.missing.values()) == {"no request at L1: bulk copies (TMA) pass it by"}
 
 
@@ -123,10 +123,10 @@ def test_bulk_copies_are_told_from_no_access() -> None:
 )  # fmt: skip
 def test_known_patterns_stand_on_their_walls_on_an_h200(kernel: str, expected: dict[str, float]) -> None:
     from roofctl.roofline.analyse import Selection
-    from roofctl.study.study import Request, study
+    from roofctl.study.analyse import AnalysisRequest, analyse_inputs
 
-    answer = study(Request(inputs=(DATA,), selection=Selection(kernel=f"^{kernel}$")))
-    (points,), _ = wall_points(answer.analysis.kernels, ("global", "shared"))
+    analysis = analyse_inputs(AnalysisRequest(inputs=(DATA,), selection=Selection(kernel=f"^{kernel}$")))
+    (points,), _ = wall_points(analysis.results.kernels, ("global", "shared"))
     assert {p.level: p.intensity for p in points.points} == pytest.approx(expected)
 
 

@@ -1,4 +1,4 @@
-"""``shell/lock_clocks.sh`` with an nvidia-smi that only writes down what it was told."""
+"""``shell/lock_clocks.sh`` with an nvidia-smi that only records its arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Smi:
         self.env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "LOCK_CLOCKS_ANY_USER": "1"}
 
     @property
-    def told(self) -> list[str]:
+    def calls(self) -> list[str]:
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -40,12 +40,12 @@ def smi(tmp_path: Path) -> Smi:
 def test_clock_is_reset_whatever_the_command_returns(smi: Smi, status: int) -> None:
     done = smi.run("--sm", "1980", "--gpu", "1", "--", "sh", "-c", f"exit {status}")
     assert done.returncode == status
-    assert smi.told == ["-i 1 -lgc 1980,1980", "-i 1 -rgc"]
+    assert smi.calls == ["-i 1 -lgc 1980,1980", "-i 1 -rgc"]
 
 
 def test_memory_clock_only_when_asked(smi: Smi) -> None:
     smi.run("--sm", "1980", "--memory", "3201", "--", "true")
-    assert smi.told == ["-i 0 -lgc 1980,1980", "-i 0 -lmc 3201,3201", "-i 0 -rgc", "-i 0 -rmc"]
+    assert smi.calls == ["-i 0 -lgc 1980,1980", "-i 0 -lmc 3201,3201", "-i 0 -rgc", "-i 0 -rmc"]
 
 
 def test_a_refused_lock_runs_nothing_and_resets(smi: Smi, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_refused_lock_runs_nothing_and_resets(smi: Smi, tmp_path: Path) -> Non
     assert done.returncode == 1
     assert "administrator rights" in done.stderr
     assert not (tmp_path / "ran").exists()
-    assert smi.told[-1] == "-i 0 -rgc"
+    assert smi.calls[-1] == "-i 0 -rgc"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root has the rights")
@@ -61,20 +61,20 @@ def test_without_rights_nothing_is_touched(smi: Smi) -> None:
     done = smi.run("--sm", "1980", "--", "true", LOCK_CLOCKS_ANY_USER="")
     assert done.returncode == 1
     assert "sudo" in done.stderr
-    assert smi.told == []
+    assert smi.calls == []
 
 
 def test_a_signal_stops_the_command_and_resets(smi: Smi) -> None:
     argv = [str(SCRIPT), "--sm", "1980", "--", "sleep", "60"]
     with subprocess.Popen(argv, env=smi.env, stderr=subprocess.DEVNULL) as child:
         for _ in range(100):
-            if smi.told:
+            if smi.calls:
                 break
             time.sleep(0.05)
         time.sleep(0.2)
         child.send_signal(signal.SIGTERM)
         assert child.wait(timeout=20) == 143
-    assert smi.told == ["-i 0 -lgc 1980,1980", "-i 0 -rgc"]
+    assert smi.calls == ["-i 0 -lgc 1980,1980", "-i 0 -rgc"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_usage_errors(smi: Smi, arguments: tuple[str, ...], message: str) -> Non
     done = smi.run(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
-    assert not any("-lgc" in told for told in smi.told)
+    assert not any("-lgc" in call for call in smi.calls)
 
 
 def test_help() -> None:

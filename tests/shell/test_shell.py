@@ -374,7 +374,7 @@ def test_wrong_values_are_named(bench: Bench, option: str) -> None:
 
 
 @pytest.mark.parametrize("script", NAMES)
-def test_help_tells_exit_codes(bench: Bench, script: str) -> None:
+def test_help_lists_exit_codes(bench: Bench, script: str) -> None:
     done = bench.run(script, "--help")
 
     assert done.returncode == 0

@@ -9,7 +9,7 @@ import pytest
 from roofctl.cli.main import main
 from roofctl.core.errors import InputError
 from roofctl.output.rows import rows as rows_of
-from roofctl.study.study import Request, Study, study
+from roofctl.study.analyse import Analysis, AnalysisRequest, analyse_inputs
 
 from support.shapes import CLOCK, FULL, TIME, L, ncu_raw, write
 
@@ -23,14 +23,14 @@ MEMORY_CLOCK = "dram__cycles_elapsed.avg.per_second"
 PEAK = 132 * 4
 
 
-def asked(folder: Path, clock: str | float | None = None, **counters: object) -> Study:
+def asked(folder: Path, clock: str | float | None = None, **counters: object) -> Analysis:
     facts = {**FULL, **H200, **{name.replace("__DOT__", "."): value for name, value in counters.items()}}
     (path,) = write(folder, a=ncu_raw([L("k(int)", facts)]))
-    return study(Request(inputs=(path,), ceilings="theoretical", clock=clock))  # type: ignore[arg-type]
+    return analyse_inputs(AnalysisRequest(inputs=(path,), ceilings="theoretical", clock=clock))  # type: ignore[arg-type]
 
 
-def warnings(answer: Study) -> list[str]:
-    return [note.text for note in answer.notes if note.warning]
+def warnings(analysis: Analysis) -> list[str]:
+    return [note.text for note in analysis.notes if note.warning]
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ def warnings(answer: Study) -> list[str]:
     [(None, 1.5e9, "as captured"), ("captured", 1.5e9, "as captured"), ("boost", 1.98e9, "boost"), ("base", 1.5e9, "base"), (1.2e9, 1.2e9, "as given")],
 )  # fmt: skip
 def test_the_clock_of_the_ceilings(tmp_path: Path, clock: str | float | None, hz: float, origin: str) -> None:
-    answer = asked(tmp_path, clock)
-    assert answer.clock is not None
-    assert (answer.clock.hz, answer.clock.origin) == (hz, origin)
-    assert answer.rooflines[0].peak.per_second == pytest.approx(PEAK * hz)
-    assert answer.clocks.captured is not None
-    assert answer.clocks.captured.hz == 1.5e9
+    analysis = asked(tmp_path, clock)
+    assert analysis.clock is not None
+    assert (analysis.clock.hz, analysis.clock.origin) == (hz, origin)
+    assert analysis.rooflines[0].peak.per_second == pytest.approx(PEAK * hz)
+    assert analysis.clocks.captured is not None
+    assert analysis.clocks.captured.hz == 1.5e9
 
 
-def test_boost_ceilings_over_a_base_clock_capture_say_what_they_cost(tmp_path: Path) -> None:
-    (said,) = warnings(asked(tmp_path, "boost"))
-    assert "ceilings are at 1.980 GHz (boost), the kernels ran at 1.500 GHz" in said
-    assert "look 24% lower for that alone; --clock captured takes it out" in said
+def test_boost_ceilings_over_a_base_clock_capture_give_a_warning_with_the_cost(tmp_path: Path) -> None:
+    (warning,) = warnings(asked(tmp_path, "boost"))
+    assert "ceilings are at 1.980 GHz (boost), the kernels ran at 1.500 GHz" in warning
+    assert "look 24% lower for that alone; --clock captured takes it out" in warning
     assert warnings(asked(tmp_path, "captured")) == []
     assert warnings(asked(tmp_path, "base")) == []
 
@@ -68,17 +68,17 @@ def test_captured_needs_a_capture_that_knows_it(tmp_path: Path) -> None:
         asked(tmp_path, "captured", **{CLOCK: "n/a"})
 
 
-def test_without_a_captured_clock_the_choice_is_said_to_be_a_guess(tmp_path: Path) -> None:
-    answer = asked(tmp_path, "boost", **{CLOCK: "n/a"})
-    assert any("does not say at which SM clock it ran" in note.text for note in answer.notes)
+def test_without_a_captured_clock_a_note_names_the_choice_a_guess(tmp_path: Path) -> None:
+    analysis = asked(tmp_path, "boost", **{CLOCK: "n/a"})
+    assert any("does not say at which SM clock it ran" in note.text for note in analysis.notes)
     silent = asked(tmp_path, **{CLOCK: "n/a"})
     assert any("does not say at which SM clock it ran" in note.text for note in silent.notes)
 
 
-def test_an_unknown_base_clock_is_a_question(tmp_path: Path) -> None:
+def test_an_unknown_base_clock_is_an_error(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a=ncu_raw([L("k(int)", FULL)]))
     with pytest.raises(InputError, match="the base clock of h100-sxm is not known"):
-        study(Request(inputs=(path,), profile="h100-sxm", clock="base"))
+        analyse_inputs(AnalysisRequest(inputs=(path,), profile="h100-sxm", clock="base"))
 
 
 @pytest.mark.parametrize("text", ["fast", "0", "-5", "20000", "nan", "inf", "1e99", ""])
@@ -121,20 +121,22 @@ def test_noise_other_units_and_short_launches_move_no_ceiling(tmp_path: Path, co
         )  # type: ignore[union-attr]
 
 
-def test_captures_of_different_clocks_are_judged_each_at_its_own(tmp_path: Path) -> None:
+def test_captures_of_different_clocks_are_compared_each_at_its_own(tmp_path: Path) -> None:
     slow, fast = {**FULL, **H200}, {**FULL, **H200, CLOCK: 1_900_000_000}
     paths = write(tmp_path, slow=ncu_raw([L("k(int)", slow)]), fast=ncu_raw([L("k(int)", fast)]))
-    both = study(Request(inputs=tuple(paths), ceilings="theoretical"))
+    both = analyse_inputs(AnalysisRequest(inputs=tuple(paths), ceilings="theoretical"))
     assert both.clock is not None
     assert both.clock.hz == 1.7e9
     assert both.clock.origin == "median of captures at 1.500 GHz to 1.900 GHz"
-    assert any("each is judged at its own" in note.text for note in both.notes)
-    alone = [rows_of(study(Request(inputs=(path,), ceilings="theoretical")).analysis)[0] for path in paths]
-    by_source = {Path(row["source"]).name: row for row in rows_of(both.analysis)}
+    assert any("each is compared at its own" in note.text for note in both.notes)
+    alone = [
+        rows_of(analyse_inputs(AnalysisRequest(inputs=(path,), ceilings="theoretical")).results)[0] for path in paths
+    ]
+    by_source = {Path(row["source"]).name: row for row in rows_of(both.results)}
     for path, row in zip(paths, alone, strict=True):
         assert by_source[path.name]["issued_of_peak"] == pytest.approx(row["issued_of_peak"])
         assert by_source[path.name]["l1_of_roof"] == pytest.approx(row["l1_of_roof"])
-    chosen = study(Request(inputs=tuple(paths), ceilings="theoretical", clock="boost"))
+    chosen = analyse_inputs(AnalysisRequest(inputs=tuple(paths), ceilings="theoretical", clock="boost"))
     assert chosen.clock is not None
     assert chosen.clock.hz == 1.98e9
 

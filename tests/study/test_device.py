@@ -20,13 +20,13 @@ FACTS = {
 }
 
 
-def test_a_raw_page_tells_everything() -> None:
+def test_a_raw_page_holds_all_facts() -> None:
     assert describe_device(parts(ncu_raw([L("k(int)", {**FULL, **FACTS})]))) == Device(
         ("NVIDIA Toy",), ("9.0",), 132, 2e9
     )
 
 
-def test_files_that_say_less() -> None:
+def test_files_that_hold_fewer_facts() -> None:
     assert describe_device(parts(nvprof_metrics({"inst_executed": 1}))) == Device(("Tesla V100S-PCIE-32GB",))
     assert describe_device(parts(ncu_summary([L("k(int)")], old=True))) == Device()
     clock_rate = {"device__attribute_clock_rate": "1,500,000", TIME: "1,234,567"}
@@ -72,10 +72,10 @@ def clock_of(launches: Sequence[tuple[int, int]], max_hz: float | None = 2e9) ->
         # never above what the device can do
         ([(50_000, 2_030_000_000)], 2e9, (2e9, "as captured"), ""),
         ([(50_000, 2_030_000_000)], None, (2.03e9, "as captured"), ""),
-        # only short launches: the maximum, and it is said
+        # only short launches: the maximum, with a note
         ([(7_000, 1_760_000_000)], 2e9, (2e9, "device maximum"), "every launch is shorter than 40 µs"),
         ([(7_000, 1_760_000_000)], None, None, ""),
-        # clocks that differ are said
+        # clocks that differ get a warning
         ([(50_000, 1_500_000_000), (50_000, 1_600_000_000)], 2e9, (1.55e9, "as captured"), "differ by 7%"),
         ([(50_000, 1_500_000_000), (50_000, 1_570_000_000)], 2e9, (1.535e9, "as captured"), ""),
     ],

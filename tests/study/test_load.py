@@ -101,7 +101,7 @@ def test_filters_that_the_profiler_applied_are_not_applied_again(here: Path) -> 
     assert part.frame["kernel"].tolist() == ["k(int)"]
 
 
-def test_filters_that_leave_nothing_are_said(here: Path) -> None:
+def test_filters_that_leave_nothing_are_named(here: Path) -> None:
     capture(here, "one", kernel="other", filter_when_read=True)
     with pytest.raises(InputError, match="no kernel that its own filters keep"):
         read(locate([]), None)
@@ -259,7 +259,7 @@ def test_a_damaged_capture_of_many_is_left_out(here: Path) -> None:
     assert ["lacks capture.csv" in error.message for error in reading.unread] == [True]
 
 
-def test_very_many_that_are_left_out_are_not_all_told(here: Path) -> None:
+def test_very_many_that_are_left_out_are_not_all_listed(here: Path) -> None:
     errors = [InputError(f"file {number}") for number in range(30)]
     notes = left_out(errors)
     assert [note.text for note in notes if not note.detail] == [

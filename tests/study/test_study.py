@@ -1,4 +1,4 @@
-"""From files to judged rows, by way of the GPU profile; with our own captures of kernels of known work."""
+"""From files to rows compared with ceilings, by way of the GPU profile; with our own captures of kernels of known work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from roofctl.core.resources import demo_capture
 from roofctl.gpus.store import user_profiles
 from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.analyse import Selection
-from roofctl.study.study import Request, Study, study
+from roofctl.study.analyse import Analysis, AnalysisRequest, analyse_inputs
 
 from support.shapes import CLOCK, FULL, L2_ALL, TIME, L, ncu_details, ncu_raw, write
 
@@ -35,12 +35,12 @@ ceilings:
 """
 
 
-def asked(*paths: Path, **options: Any) -> Study:
-    return study(Request(inputs=paths, **options))
+def asked(*paths: Path, **options: Any) -> Analysis:
+    return analyse_inputs(AnalysisRequest(inputs=paths, **options))
 
 
-def texts(answer: Study) -> list[str]:
-    return [note.text for note in answer.notes]
+def texts(analysis: Analysis) -> list[str]:
+    return [note.text for note in analysis.notes]
 
 
 def raw(folder: Path, name: str = "a", cc: str = "9.0", **facts: object) -> Path:
@@ -52,12 +52,12 @@ def raw(folder: Path, name: str = "a", cc: str = "9.0", **facts: object) -> Path
 
 
 def test_the_captures_own_name_chooses_the_profile(tmp_path: Path) -> None:
-    answer = asked(raw(tmp_path), ceilings="theoretical")
-    assert answer.profile is not None
-    assert answer.profile.name == "h200"
-    assert answer.question is None
-    assert texts(answer) == []
-    (roofline,) = answer.rooflines
+    analysis = asked(raw(tmp_path), ceilings="theoretical")
+    assert analysis.profile is not None
+    assert analysis.profile.name == "h200"
+    assert analysis.unknown_gpu is None
+    assert texts(analysis) == []
+    (roofline,) = analysis.rooflines
     assert roofline.basis == "theoretical"
     # the capture ran at 1.5 GHz: ceilings of the SM clock follow, the others stay
     assert roofline.peak.per_second == 132 * 4 * 1.5e9
@@ -71,10 +71,10 @@ def test_the_captures_own_name_chooses_the_profile(tmp_path: Path) -> None:
     }
 
 
-def test_the_boost_clock_stands_in_for_an_unknown_one(tmp_path: Path) -> None:
-    answer = asked(raw(tmp_path, **{CLOCK: ""}), ceilings="theoretical")
-    assert answer.clock is None
-    assert answer.rooflines[0].peak.per_second == 132 * 4 * 1.98e9
+def test_the_boost_clock_is_used_for_an_unknown_one(tmp_path: Path) -> None:
+    analysis = asked(raw(tmp_path, **{CLOCK: ""}), ceilings="theoretical")
+    assert analysis.clock is None
+    assert analysis.rooflines[0].peak.per_second == 132 * 4 * 1.98e9
 
 
 @pytest.mark.parametrize(
@@ -101,22 +101,22 @@ def test_the_boost_clock_stands_in_for_an_unknown_one(tmp_path: Path) -> None:
         ("", "", "does not name its GPU: which ceilings?", "say which GPU it was: --profile NAME"),
     ],
 )
-def test_an_unknown_gpu_is_a_question_and_the_table_stands(
+def test_an_unknown_gpu_is_an_error_beside_the_table(
     name: str, cc: str, message: str, hint: str, tmp_path: Path
 ) -> None:
     facts = {"device__attribute_display_name": name, "launch__sm_count": ""}
-    answer = asked(raw(tmp_path, cc=cc, **facts))
-    assert answer.question is not None
-    assert message in answer.question.message
-    assert hint in answer.question.hint
-    assert answer.rooflines == ()
-    assert rows_of(answer.analysis)[0]["gips"] == pytest.approx(1.0)
-    assert rows_of(answer.analysis)[0]["bound"] is None
+    analysis = asked(raw(tmp_path, cc=cc, **facts))
+    assert analysis.unknown_gpu is not None
+    assert message in analysis.unknown_gpu.message
+    assert hint in analysis.unknown_gpu.hint
+    assert analysis.rooflines == ()
+    assert rows_of(analysis.results)[0]["gips"] == pytest.approx(1.0)
+    assert rows_of(analysis.results)[0]["bound"] is None
     with pytest.raises(InputError, match="which ceilings"):
         asked(raw(tmp_path, cc=cc, **facts), ceilings="theoretical")
 
 
-def test_a_named_profile_answers_and_an_alias_is_said(tmp_path: Path) -> None:
+def test_a_named_profile_is_used_and_an_alias_is_noted(tmp_path: Path) -> None:
     path = raw(tmp_path, device__attribute_display_name="")
     assert texts(asked(path, profile="h200", ceilings="theoretical")) == []
     assert texts(asked(path, profile="H200_SXM", ceilings="theoretical")) == [
@@ -137,8 +137,8 @@ def test_a_named_profile_answers_and_an_alias_is_said(tmp_path: Path) -> None:
 def test_facts_that_contradict_the_profile_are_warned_of(
     profile: str, facts: Mapping[str, object], cc: str, words: str, tmp_path: Path
 ) -> None:
-    answer = asked(raw(tmp_path, cc=cc, **facts), profile=profile)
-    warnings = [note.text for note in answer.notes if note.warning]
+    analysis = asked(raw(tmp_path, cc=cc, **facts), profile=profile)
+    warnings = [note.text for note in analysis.notes if note.warning]
     assert [words in text for text in warnings][:1] == [True]
 
 
@@ -159,14 +159,14 @@ def measured() -> None:
         ("both", ["measured", "theoretical"]),
     ],
 )
-def test_measured_ceilings_judge_where_they_exist(choice: Any, bases: list[str], tmp_path: Path) -> None:
-    answer = asked(raw(tmp_path), ceilings=choice)
-    hbm = [roofline.bandwidth("hbm") for roofline in answer.rooflines]
+def test_measured_ceilings_are_used_where_they_exist(choice: Any, bases: list[str], tmp_path: Path) -> None:
+    analysis = asked(raw(tmp_path), ceilings=choice)
+    hbm = [roofline.bandwidth("hbm") for roofline in analysis.rooflines]
     assert [b and b.basis for b in hbm] == bases
-    assert (texts(answer)[:1] == ["ceilings measured on NVIDIA H200, 2026-01-31T12:00:00+00:00"]) == (
+    assert (texts(analysis)[:1] == ["ceilings measured on NVIDIA H200, 2026-01-31T12:00:00+00:00"]) == (
         bases[0] == "measured"
     )
-    assert rows_of(answer.analysis)[0]["hbm_of_roof"] == pytest.approx(1e9 / (5 * hbm[0].bytes_per_second / 32))  # type: ignore[union-attr]
+    assert rows_of(analysis.results)[0]["hbm_of_roof"] == pytest.approx(1e9 / (5 * hbm[0].bytes_per_second / 32))  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("choice", ["measured", "both"])
@@ -199,11 +199,11 @@ def test_two_gpus_are_refused(tmp_path: Path) -> None:
         asked(raw(tmp_path), raw(tmp_path, "b", "8.0", device__attribute_display_name="NVIDIA A30"))
 
 
-def test_the_decimal_mark_can_be_stated(tmp_path: Path) -> None:
+def test_the_decimal_separator_can_be_stated(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a=ncu_details([L("k(int)", {TIME: "117.344"})]))
     with pytest.raises(InputError, match="may hold a thousands separator"):
         asked(path)
-    assert rows_of(asked(path, mark="comma").analysis)[0]["seconds"] == pytest.approx(117.344e-6)
+    assert rows_of(asked(path, decimal="comma").results)[0]["seconds"] == pytest.approx(117.344e-6)
 
 
 def test_notes_of_reading_come_along(tmp_path: Path) -> None:
@@ -213,10 +213,10 @@ def test_notes_of_reading_come_along(tmp_path: Path) -> None:
 
 def test_three_nvprof_files(data: Path) -> None:
     folder = data / "nvprof-11.8-v100s"
-    answer = asked(*(folder / f"{name}.csv" for name in ("metrics", "timing", "events")))
-    (row,) = rows_of(answer.analysis)
-    assert answer.profile is not None
-    assert answer.profile.name == "v100s"
+    analysis = asked(*(folder / f"{name}.csv" for name in ("metrics", "timing", "events")))
+    (row,) = rows_of(analysis.results)
+    assert analysis.profile is not None
+    assert analysis.profile.name == "v100s"
     assert (row["launches"], row["warp_instructions"], row["issued_warp_instructions"]) == (50, 281_250, 300_000)
     assert (row["l1_transactions"], row["l2_transactions"], row["hbm_transactions"]) == (186_000, 150_010, 120_020)
     assert row["gips"] == pytest.approx(11.25)
@@ -224,7 +224,7 @@ def test_three_nvprof_files(data: Path) -> None:
 
 def test_nvprof_trace_and_its_metrics(data: Path) -> None:
     folder = data / "nvprof-11.8-titanxp"
-    rows = rows_of(asked(folder / "gpu-trace.csv", folder / "trace-metrics.csv", group="launch").analysis)
+    rows = rows_of(asked(folder / "gpu-trace.csv", folder / "trace-metrics.csv", group="launch").results)
     assert [(r["short_name"], r["issued_warp_instructions"], r["hbm_transactions"]) for r in rows] == [
         ("step", 4_200, 1_200),
         ("step", 4_000, 1_000),
@@ -234,15 +234,15 @@ def test_nvprof_trace_and_its_metrics(data: Path) -> None:
 
 
 def test_sections_of_a_details_page(data: Path) -> None:
-    answer = asked(data / "ncu-2024.1-rtx3090" / "sections.csv", profile="rtx3090")
-    (row,) = rows_of(answer.analysis)
+    analysis = asked(data / "ncu-2024.1-rtx3090" / "sections.csv", profile="rtx3090")
+    (row,) = rows_of(analysis.results)
     assert row["kernel"] == "void relax<float, 4>(T1 *, const T1 *, int)"
     assert (row["launches"], row["issued_warp_instructions"]) == (2, 81_920)
     assert row["seconds"] == pytest.approx(50e-6)
-    assert answer.clock is not None
-    assert answer.clock.hz == pytest.approx(1.4e9)
+    assert analysis.clock is not None
+    assert analysis.clock.hz == pytest.approx(1.4e9)
     assert row["hbm_transactions"] is None
-    assert "the time is a details-page label, printed with two decimals (relax)" in texts(answer)
+    assert "the time is a details-page label, printed with two decimals (relax)" in texts(analysis)
 
 
 # --- our own captures of an H200 --------------------------------------------------------------------------------------
@@ -267,21 +267,21 @@ KNOWN: dict[str, tuple[int, int, int, int]] = {
 
 
 @pytest.fixture(scope="module")
-def h200() -> Study:
+def h200() -> Analysis:
     folder = Path(__file__).parent.parent / "data" / "ncu-2025.3-h200"
     return asked(folder / "known_counts-all-logfile.csv", folder / "known_counts-l2-sources.csv")
 
 
-def kernel(answer: Study, name: str) -> Mapping[str, Any]:
-    return next(row for row in rows_of(answer.analysis) if row["short_name"] == name)
+def kernel(analysis: Analysis, name: str) -> Mapping[str, Any]:
+    return next(row for row in rows_of(analysis.results) if row["short_name"] == name)
 
 
-def test_the_capture_holds_the_twelve_kernels(h200: Study) -> None:
-    assert {row["short_name"] for row in rows_of(h200.analysis)} == set(KNOWN)
+def test_the_capture_holds_the_twelve_kernels(h200: Analysis) -> None:
+    assert {row["short_name"] for row in rows_of(h200.results)} == set(KNOWN)
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_known_work_is_counted_exactly(name: str, h200: Study) -> None:
+def test_known_work_is_counted_exactly(name: str, h200: Analysis) -> None:
     warps, per_warp, l1, l2 = KNOWN[name]
     row = kernel(h200, name)
     assert row["issued_warp_instructions"] == warps * per_warp
@@ -293,7 +293,7 @@ def test_known_work_is_counted_exactly(name: str, h200: Study) -> None:
         assert row["warp_instructions"] == warps * per_warp
 
 
-def test_a_quarter_of_the_lanes_shows_in_thread_instructions(h200: Study) -> None:
+def test_a_quarter_of_the_lanes_shows_in_thread_instructions(h200: Analysis) -> None:
     row = kernel(h200, "divergent")
     assert row["thread_instructions"] / row["issued_warp_instructions"] == pytest.approx(8.327, abs=5e-4)
 
@@ -307,18 +307,18 @@ def test_a_quarter_of_the_lanes_shows_in_thread_instructions(h200: Study) -> Non
         ("copy1", 0),
     ],
 )
-def test_shared_wavefronts_are_within_what_the_counter_is_good_for(name: str, expected: int, h200: Study) -> None:
+def test_shared_wavefronts_are_within_what_the_counter_is_good_for(name: str, expected: int, h200: Analysis) -> None:
     assert expected <= kernel(h200, name)["shared_wavefronts"] <= expected * 1.08
 
 
 @pytest.mark.parametrize(
     ("name", "read_and_write"), [("triad", 16_777_496 + 7_849_568), ("transpose_naive", 10_102_120 + 9_481_328)]
 )
-def test_hbm_is_what_dram_counted(name: str, read_and_write: int, h200: Study) -> None:
+def test_hbm_is_what_dram_counted(name: str, read_and_write: int, h200: Analysis) -> None:
     assert kernel(h200, name)["hbm_transactions"] == read_and_write
 
 
-def test_l2_is_not_the_counter_of_all_sources(h200: Study, data: Path) -> None:
+def test_l2_is_not_the_counter_of_all_sources(h200: Analysis, data: Path) -> None:
     alone = asked(data / "ncu-2025.3-h200" / "known_counts-all-logfile.csv")
     assert kernel(alone, "triad")["l2_transactions"] == 37_753_640
     assert any("upper bound" in text for text in texts(alone))
@@ -335,23 +335,23 @@ def test_l2_is_not_the_counter_of_all_sources(h200: Study, data: Path) -> None:
         ("transpose_naive", "memory", "l2"),
     ],
 )
-def test_what_bounds_the_known_kernels(name: str, bound: str, level: str | None, h200: Study) -> None:
+def test_what_bounds_the_known_kernels(name: str, bound: str, level: str | None, h200: Analysis) -> None:
     row = kernel(h200, name)
     assert (row["bound"], row["bound_level"]) == (bound, level)
 
 
-def test_no_known_kernel_is_above_its_roofs(h200: Study) -> None:
+def test_no_known_kernel_is_above_its_roofs(h200: Analysis) -> None:
     fractions = {
-        (row["short_name"], n): row[f"{n}_of_roof"] for row in rows_of(h200.analysis) for n in ("l1", "l2", "hbm")
+        (row["short_name"], n): row[f"{n}_of_roof"] for row in rows_of(h200.results) for n in ("l1", "l2", "hbm")
     }
     assert {key: f for key, f in fractions.items() if f is not None and f > 1.0} == {}
     assert kernel(h200, "fma32")["l1_of_roof"] == pytest.approx(0.92, abs=0.02)
 
 
-def test_the_time_of_the_unpatched_run_is_taken(h200: Study) -> None:
-    said = [text for text in texts(h200) if text.startswith("times are those of")]
-    assert len(said) == 1
-    assert "known_counts-l2-sources.csv, without patched instructions" in said[0]
+def test_the_time_of_the_unpatched_run_is_taken(h200: Analysis) -> None:
+    notes = [text for text in texts(h200) if text.startswith("times are those of")]
+    assert len(notes) == 1
+    assert "known_counts-l2-sources.csv, without patched instructions" in notes[0]
 
 
 def test_details_and_raw_give_the_same_rows(data: Path) -> None:
@@ -368,12 +368,12 @@ def test_details_and_raw_give_the_same_rows(data: Path) -> None:
 
 
 def test_a_kernel_that_copies_in_bulk_has_no_l1_point(data: Path) -> None:
-    answer = asked(data / "ncu-2025.3-h200" / "torch-gemm-all-logfile.csv", selection=Selection(kernel="nvjet"))
-    (row,) = rows_of(answer.analysis)
+    analysis = asked(data / "ncu-2025.3-h200" / "torch-gemm-all-logfile.csv", selection=Selection(kernel="nvjet"))
+    (row,) = rows_of(analysis.results)
     assert row["issued_warp_instructions"] == 2_365_260
     assert row["l1_transactions"] is None
     assert row["l2_transactions"] == 3_438_797
-    (points,) = answer.analysis.points
+    (points,) = analysis.results.points
     assert points.point("l1") is None
     assert points.missing["l1"].startswith("not counted")
 
@@ -382,15 +382,15 @@ def test_a_kernel_that_copies_in_bulk_has_no_l1_point(data: Path) -> None:
     ("name", "issued", "microseconds"), [("f64f64", 54_884_352, 295.168), ("Kernel2", 301_505_536, 342.560)]
 )
 def test_library_kernels(name: str, issued: int, microseconds: float, data: Path) -> None:
-    answer = asked(data / "ncu-2025.3-h200" / "torch-gemm-all-logfile.csv", selection=Selection(kernel=name))
-    (row,) = rows_of(answer.analysis)
+    analysis = asked(data / "ncu-2025.3-h200" / "torch-gemm-all-logfile.csv", selection=Selection(kernel=name))
+    (row,) = rows_of(analysis.results)
     assert row["issued_warp_instructions"] == issued
     assert row["seconds"] == pytest.approx(microseconds * 1e-6)
 
 
 def test_the_demo_is_the_known_capture() -> None:
-    answer = asked(demo_capture())
-    assert kernel(answer, "triad")["l2_transactions"] == 25_165_824
+    analysis = asked(demo_capture())
+    assert kernel(analysis, "triad")["l2_transactions"] == 25_165_824
 
 
 def test_upper_bound_goes_away_with_the_better_file(tmp_path: Path) -> None:
@@ -402,16 +402,16 @@ def test_upper_bound_goes_away_with_the_better_file(tmp_path: Path) -> None:
 def test_rows_of_a_job_know_their_rank(tmp_path: Path) -> None:
     texts = {f"rank{n}": ncu_raw([L("k(int)", {**FULL, **H200})]) for n in range(3)}
     paths = write(tmp_path, **texts)
-    answer = study(Request(inputs=tuple(paths)))
-    assert [(Path(row["source"]).name, row["rank"]) for row in rows_of(answer.analysis)] == [
+    analysis = analyse_inputs(AnalysisRequest(inputs=tuple(paths)))
+    assert [(Path(row["source"]).name, row["rank"]) for row in rows_of(analysis.results)] == [
         (f"rank{n}.csv", n) for n in range(3)
     ]
-    assert rows_of(study(Request(inputs=(raw(tmp_path, "plain"),))).analysis)[0]["rank"] is None
+    assert rows_of(analyse_inputs(AnalysisRequest(inputs=(raw(tmp_path, "plain"),))).results)[0]["rank"] is None
 
 
 def test_of_many_kernels_only_those_that_are_shown_become_records(tmp_path: Path) -> None:
     launches = [L(f"k{n}(int)", {**FULL, **H200, TIME: 1000 + n}, id=str(n)) for n in range(300)]
     (path,) = write(tmp_path, many=ncu_raw(launches))
-    rows = rows_of(study(Request(inputs=(path,), selection=Selection(top=3))).analysis)
+    rows = rows_of(analyse_inputs(AnalysisRequest(inputs=(path,), selection=Selection(top=3))).results)
     assert [row["kernel"] for row in rows] == ["k299(int)", "k298(int)", "k297(int)"]
     assert sum(row["time_share"] for row in rows) < 0.02

@@ -1,6 +1,6 @@
-"""Stand-ins for ncu, nvprof and nvidia-smi, put on PATH: they do what the environment tells them.
+"""Fakes of ncu, nvprof and nvidia-smi, put on PATH: they do what the environment asks for.
 
-Every stand-in runs the application, as the real ones do. FAKE_* variables choose the rest:
+Every fake runs the application, as the real ones do. FAKE_* variables choose the rest:
 
 FAKE_VERSION   version of ncu (2025.3.1)
 FAKE_KERNELS   launches that were profiled (2); 0 leaves no report
@@ -11,7 +11,7 @@ FAKE_VALUE     the value of every counter, instead of a number
 FAKE_HANG      1: warns and waits after the first launch; what was done is written on an interrupt
 FAKE_DEAF      1: ignores interrupt and terminate while hanging
 FAKE_UNREADABLE 1: the report cannot be imported
-FAKE_REPORT    a report that is left instead of one that only the stand-in can import
+FAKE_REPORT    a report that is left instead of one that only the fake can import
 FAKE_GPU       the line of nvidia-smi; empty: no GPU
 """
 

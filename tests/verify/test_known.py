@@ -222,10 +222,10 @@ def test_its_sizes_are_options(program: Path) -> None:
     [["--elements", "8191"], ["--elements"], ["--side", "x"], ["--blocks", "-1"], ["--nothing"], ["--only", "triad"]],
 )
 def test_it_refuses_what_it_cannot_run(program: Path, options: list[str]) -> None:
-    answer = subprocess.run([program, *options, "--list"], capture_output=True, text=True, check=False)
-    assert answer.returncode == 2
-    assert answer.stderr.startswith("known: ")
-    assert answer.stdout == ""
+    completed = subprocess.run([program, *options, "--list"], capture_output=True, text=True, check=False)
+    assert completed.returncode == 2
+    assert completed.stderr.startswith("known: ")
+    assert completed.stdout == ""
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -239,10 +239,10 @@ def test_the_loops_are_in_the_code(code: dict[str, dict[str, sass.SassFunction]]
         body = found[kernel].only_loop()
         assert body is not None, kernel
         instructions = found[kernel].instructions
-        inside, whole = sass.count(instructions[body[0] : body[1] + 1]), sass.count(instructions)
-        assert (inside[operation], whole[operation]) == (count, count), kernel
+        inside, total = sass.count(instructions[body[0] : body[1] + 1]), sass.count(instructions)
+        assert (inside[operation], total[operation]) == (count, count), kernel
         others = {"FADD", "FMUL", "FFMA", "DADD", "DMUL", "DFMA", "HMMA", "DMMA"} - {operation}
-        assert [name for name in others if whole[name]] == [], kernel
+        assert [name for name in others if total[name]] == [], kernel
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -256,16 +256,16 @@ def test_memory_instructions_are_those_of_the_table(
             continue
         # Loads of the matrix products are in their loops; the other loops load nothing.
         times = kernel.iterations or 1
-        whole = sass.count(found[kernel.name].instructions)
-        assert whole["LDG"] * times == kernel.work.load_requests, kernel.name
-        assert whole["STG"] - kernel.guarded == kernel.work.store_requests, kernel.name
-        assert whole["RED"] + whole["REDG"] == (kernel.work.reduction_sectors > 0), kernel.name
-        assert whole["ATOM"] + whole["ATOMG"] + whole["LDL"] + whole["STL"] == 0, kernel.name
-        assert (whole["LDS"], whole["STS"]) == (kernel.work.shared_loads, kernel.work.shared_stores), kernel.name
+        total = sass.count(found[kernel.name].instructions)
+        assert total["LDG"] * times == kernel.work.load_requests, kernel.name
+        assert total["STG"] - kernel.guarded == kernel.work.store_requests, kernel.name
+        assert total["RED"] + total["REDG"] == (kernel.work.reduction_sectors > 0), kernel.name
+        assert total["ATOM"] + total["ATOMG"] + total["LDL"] + total["STL"] == 0, kernel.name
+        assert (total["LDS"], total["STS"]) == (kernel.work.shared_loads, kernel.work.shared_stores), kernel.name
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_code_tells_how_many_instructions_a_warp_executes(
+def test_the_code_gives_how_many_instructions_a_warp_executes(
     code: dict[str, dict[str, sass.SassFunction]], architecture: str
 ) -> None:
     paths = known_paths(code[architecture])

@@ -44,7 +44,7 @@ THREAD = "smsp__thread_inst_executed.sum"
 PRED_ON = "smsp__thread_inst_executed_pred_on.sum"
 
 
-def judge(bend: Mapping[str, Mapping[str, float]] | None = None, **options: Any) -> Verdict:
+def verdict_of(bend: Mapping[str, Mapping[str, float]] | None = None, **options: Any) -> Verdict:
     return compare(parts(capture_text(bend)), **options)
 
 
@@ -60,7 +60,7 @@ def row(verdict: Verdict, kernel: str, quantity: str) -> CountCheck:
 
 
 def test_right_counts_pass() -> None:
-    verdict = judge()
+    verdict = verdict_of()
     assert verdict.off == ()
     assert verdict.absent == ()
     assert verdict.not_counted == {}
@@ -87,12 +87,12 @@ WRONG: dict[str, tuple[str, float, set[str]]] = {
 
 
 def test_a_wrong_count_is_off_and_nothing_else_is() -> None:
-    verdict = judge({kernel: {counter: factor} for kernel, (counter, factor, _) in WRONG.items()})
+    verdict = verdict_of({kernel: {counter: factor} for kernel, (counter, factor, _) in WRONG.items()})
     assert off(verdict) == {(kernel, quantity) for kernel, (_, _, names) in WRONG.items() for quantity in names}
 
 
-def test_half_a_percent_is_allowed_where_the_source_says_exactly() -> None:
-    assert off(judge({"known_triad": {L2: 1.004}, "known_copy": {L2: 0.996}})) == set()
+def test_half_a_percent_is_allowed_where_the_source_is_exact() -> None:
+    assert off(verdict_of({"known_triad": {L2: 1.004}, "known_copy": {L2: 0.996}})) == set()
 
 
 def test_where_zero_is_expected_only_zero_will_do() -> None:
@@ -104,25 +104,25 @@ def test_where_zero_is_expected_only_zero_will_do() -> None:
     assert CountCheck("k", "fp64_flops", "exact", 0, 0, 0, 0, "ok", "").error == 0
 
 
-def test_warp_instructions_must_be_whole_per_warp() -> None:
-    verdict = judge({"known_copy": {ISSUED: 1 + 1e-6, THREAD: 1 + 1e-6, PRED_ON: 0.9}})
+def test_warp_instructions_must_be_an_integer_per_warp() -> None:
+    verdict = verdict_of({"known_copy": {ISSUED: 1 + 1e-6, THREAD: 1 + 1e-6, PRED_ON: 0.9}})
     assert ("known_copy", "issued_warp_instructions") in off(verdict)
 
 
 def test_warp_instructions_must_be_those_of_the_code() -> None:
-    right = judge(paths={"known_copy": ExecutedPath(PER_WARP, 0)})
+    right = verdict_of(paths={"known_copy": ExecutedPath(PER_WARP, 0)})
     assert off(right) == set()
     assert "20 instructions per warp" in row(right, "known_copy", "issued_warp_instructions").why
-    wrong = judge(paths={"known_copy": ExecutedPath(PER_WARP + 1, 0)})
+    wrong = verdict_of(paths={"known_copy": ExecutedPath(PER_WARP + 1, 0)})
     assert off(wrong) == {("known_copy", "issued_warp_instructions")}
 
 
 def test_a_loop_switches_its_last_branch_off_once_per_thread() -> None:
     path = {"known_fma_fp32": ExecutedPath(PER_WARP, 1)}
-    assert off(judge(paths=path)) == {("known_fma_fp32", "predicated_thread_instructions")}
-    assert off(judge({"known_fma_fp32": {PRED_ON: (PER_WARP - 1) / PER_WARP}}, paths=path)) == set()
+    assert off(verdict_of(paths=path)) == {("known_fma_fp32", "predicated_thread_instructions")}
+    assert off(verdict_of({"known_fma_fp32": {PRED_ON: (PER_WARP - 1) / PER_WARP}}, paths=path)) == set()
     unclear = {"known_fma_fp32": ExecutedPath(PER_WARP, None)}
-    assert row(judge(paths=unclear), "known_fma_fp32", "predicated_thread_instructions").kind == "bound"
+    assert row(verdict_of(paths=unclear), "known_fma_fp32", "predicated_thread_instructions").kind == "bound"
 
 
 # Bounds
@@ -137,7 +137,7 @@ def test_hardware_wavefronts_have_a_bound(factor: float, accepted: bool) -> None
 
 
 def test_arbitration_reaches_l1_transactions() -> None:
-    verdict = judge({"known_shared": {SHARED_LOADS: 1.05}})
+    verdict = verdict_of({"known_shared": {SHARED_LOADS: 1.05}})
     found = row(verdict, "known_shared", "l1_transactions")
     assert (found.kind, found.status) == ("bound", "ok")
     assert row(verdict, "known_copy", "l1_transactions").kind == "exact"
@@ -191,17 +191,17 @@ def test_dram_where_caches_were_not_flushed_or_the_l2_is_unknown() -> None:
 
 
 def test_a_broken_bound_is_off() -> None:
-    assert off(judge({"known_copy": {DRAM_READ: 2.0}})) == {("known_copy", "hbm_transactions")}
-    assert off(judge({"known_triad": {DRAM_WRITE: 0.0}})) == {("known_triad", "hbm_transactions")}
+    assert off(verdict_of({"known_copy": {DRAM_READ: 2.0}})) == {("known_copy", "hbm_transactions")}
+    assert off(verdict_of({"known_triad": {DRAM_WRITE: 0.0}})) == {("known_triad", "hbm_transactions")}
 
 
 def test_the_l2_of_the_gpu_profile_is_taken() -> None:
-    assert "the L2 of 60 MiB" in row(judge(), "known_copy", "hbm_transactions").why
+    assert "the L2 of 60 MiB" in row(verdict_of(), "known_copy", "hbm_transactions").why
     unknown = compare(parts(capture_text().replace("NVIDIA H200", "NVIDIA Unheard")))
     assert "at most 128 MiB" in row(unknown, "known_copy", "hbm_transactions").why
 
 
-# What is missing, and what cannot be judged
+# What is missing, and what cannot be assessed
 
 
 def test_a_counter_that_is_not_exact_proves_nothing() -> None:
@@ -210,7 +210,7 @@ def test_a_counter_that_is_not_exact_proves_nothing() -> None:
     assert off(compare(parts(text))) == set()
     bent = capture_text({"known_copy": {L2: 1.5}}).replace(L2, "lts__t_sectors.sum")
     found = row(compare(parts(bent)), "known_copy", "l2_transactions")
-    assert found.status == "not judged"
+    assert found.status == "not assessed"
     assert "upper bound" in found.why
 
 
@@ -228,18 +228,18 @@ def test_kernels_that_did_not_run() -> None:
     assert turing.absent == ()
 
 
-def test_another_application_is_not_judged() -> None:
+def test_another_application_is_not_assessed() -> None:
     with pytest.raises(InputError, match="no kernel of kernels/known"):
         compare(parts(capture_text().replace("known_", "other_")))
 
 
-def test_a_capture_with_nothing_to_judge_does_not_pass() -> None:
+def test_a_capture_with_nothing_to_compare_does_not_pass() -> None:
     everything = [name for name in right_counters(KNOWN[0]) if not name.startswith("gpu__")]
     with pytest.raises(InputError, match="no counter whose value is known"):
         compare(parts(capture_text(without=everything)))
 
 
-def test_nvprof_says_no_shape_so_the_default_launch_is_taken() -> None:
+def test_nvprof_gives_no_shape_so_the_default_launch_is_taken() -> None:
     counters = {"inst_executed": 20 * 2_097_152, "gld_transactions": 8_388_608, "gst_transactions": 8_388_608}
     verdict = compare(parts(nvprof_metrics(counters, kernel="known_copy(int*, int const *)")))
     assert verdict.off == ()
@@ -279,7 +279,7 @@ def test_the_table_fits_what_an_h200_counted(data: Path) -> None:
 
 
 def test_summary_and_complaint() -> None:
-    verdict = judge({"known_triad": {L2: 1.5}, "known_copy": {DRAM_READ: 2.0}})
+    verdict = verdict_of({"known_triad": {L2: 1.5}, "known_copy": {DRAM_READ: 2.0}})
     assert "15 kernels" in summary(verdict)
     assert "known_triad l2_transactions 37,748,736, expected 25,165,824" in complaint(verdict)
     assert "known_copy hbm_transactions 25,165,824, expected 14,811,136 to 17,064,988" in complaint(verdict)
@@ -287,11 +287,11 @@ def test_summary_and_complaint() -> None:
 
 def test_a_long_complaint_is_cut() -> None:
     bend = {kernel.name: {L2: 2.0} for kernel in KNOWN}
-    assert complaint(judge(bend)).endswith("and 9 more")
+    assert complaint(verdict_of(bend)).endswith("and 9 more")
 
 
 def test_cells_leave_zeros_out_unless_asked() -> None:
-    verdict = judge({"known_triad": {L2: 1.5}})
+    verdict = verdict_of({"known_triad": {L2: 1.5}})
     lines = cells(verdict)
     assert len(cells(verdict, zeros=True)) == len(verdict.rows) > len(lines)
     found = next(line for line in lines if line[:2] == ["known_triad", "l2_transactions"])
@@ -299,7 +299,7 @@ def test_cells_leave_zeros_out_unless_asked() -> None:
 
 
 def test_document_has_plain_numbers() -> None:
-    found = document(judge(), ["x.csv"])
+    found = document(verdict_of(), ["x.csv"])
     assert (found["schema"], found["off"], found["absent_kernels"]) == (1, 0, [])
     first = found["rows"][0]
     assert first["counted"] == first["expected"] == PER_WARP * 524_288
@@ -362,11 +362,11 @@ def test_a_guarded_exit_ends_the_path_only_where_all_lanes_take_it() -> None:
 
 
 @pytest.mark.parametrize("line", ["@P1 BRA 0x30 ;", "CALL.REL.NOINC 0x100 ;", "BRA `(.L_x_1) ;", "BSYNC B0 ;"])
-def test_code_that_does_not_tell(line: str) -> None:
+def test_code_that_does_not_determine_the_path(line: str) -> None:
     assert only(STRAIGHT.replace("LDG.E R3, desc[UR4][R2.64] ;", line)).executed() is None
 
 
-def test_code_without_an_exit_or_without_the_loop_does_not_tell() -> None:
+def test_code_without_an_exit_or_without_the_loop_does_not_determine_it() -> None:
     assert only(STRAIGHT.replace("EXIT", "NOP")).executed() is None
     assert only(STRAIGHT).executed(iterations=1000) is None
 
@@ -441,10 +441,10 @@ def test_the_command_builds_every_source(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_tools")
 def test_the_disassembly_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(tmp_path / "cuobjdump", "true")
-    answer = Completed(("cuobjdump",), 0, STRAIGHT)
-    monkeypatch.setattr(toolchain, "run", lambda argv, timeout: answer)
+    completed = Completed(("cuobjdump",), 0, STRAIGHT)
+    monkeypatch.setattr(toolchain, "run", lambda argv, timeout: completed)
     assert build.disassembled_paths(tmp_path / "known") == {"known_copy": ExecutedPath(4, 0)}
-    answer = Completed(("cuobjdump",), 255, STRAIGHT)
+    completed = Completed(("cuobjdump",), 255, STRAIGHT)
     assert build.disassembled_paths(tmp_path / "known") == {}
 
 
@@ -468,7 +468,7 @@ def test_auto_without_a_gpu(monkeypatch: pytest.MonkeyPatch, gpu: Gpu | None) ->
         build.architecture("hopper")
 
 
-# The whole run, with compiler and profiler replaced at our seam
+# The complete run, with compiler and profiler replaced at our seam
 
 
 def manifest(**facts: Any) -> Manifest:
@@ -527,19 +527,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
 
 
 def verify(**options: Any) -> tuple[Verdict, Path | None, list[str]]:
-    said: list[str] = []
-    verdict, folder = run.verify_here(run.VerifyRequest(arch="sm_90", **options), said.append)
-    return verdict, folder, said
+    lines: list[str] = []
+    verdict, folder = run.verify_here(run.VerifyRequest(arch="sm_90", **options), lines.append)
+    return verdict, folder, lines
 
 
 def test_a_run_that_passes_leaves_nothing_behind(here: Start, tmp_path: Path) -> None:
     requests = here()
-    verdict, folder, said = verify()
+    verdict, folder, lines = verify()
     assert (verdict.off, folder) == ((), None)
     assert list(tmp_path.iterdir()) == []
     assert requests[0].sets == ("all",)
-    assert "the profiler says" in said
-    assert any("no cuobjdump" in line for line in said)
+    assert "the profiler says" in lines
+    assert any("no cuobjdump" in line for line in lines)
 
 
 def test_keep_leaves_the_capture_where_captures_are(here: Start, tmp_path: Path) -> None:
@@ -553,11 +553,11 @@ def test_keep_leaves_the_capture_where_captures_are(here: Start, tmp_path: Path)
 
 def test_a_run_that_fails_says_where_it_left_everything(here: Start) -> None:
     here(capture_text({"known_triad": {L2: 1.5}}))
-    verdict, folder, said = verify()
+    verdict, folder, lines = verify()
     assert verdict.off
     assert folder is not None
     assert folder.is_dir()
-    assert any("the program and the capture are in" in line for line in said)
+    assert any("the program and the capture are in" in line for line in lines)
 
 
 def test_a_set_that_does_not_exist_is_refused_before_anything_is_built(here: Start, tmp_path: Path) -> None:

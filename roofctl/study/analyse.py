@@ -1,0 +1,163 @@
+"""From input files to kernels compared with a GPU's ceilings: what ``report`` and ``plot`` share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.levels import DRAM, level_label
+from roofctl.core.notes import Note
+from roofctl.gpus import GpuProfile
+from roofctl.launches.aggregate import Group, aggregate
+from roofctl.launches.evaluate import launch_table
+from roofctl.quantities import Chip, catalogue
+from roofctl.readers.numbers import DecimalSeparator
+from roofctl.roofline.analyse import ModelChoice, ModelResults, analyse
+from roofctl.roofline.evidence import Machine
+from roofctl.roofline.instruction import Instructions
+from roofctl.roofline.kernel_times import timings
+from roofctl.roofline.model import Clock, Model, Roofline
+from roofctl.roofline.select import Selection
+from roofctl.roofline.time_based import Timing
+from roofctl.study import load as inputs
+from roofctl.study.ceilings import CeilingChoice, choose_ceilings
+from roofctl.study.clocks import ClockChoice, Clocks, choose_clocks
+from roofctl.study.device import Device, describe_device, one_device
+from roofctl.study.load import Watch
+from roofctl.study.profile_choice import choose_profile
+
+MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
+
+
+@dataclass(frozen=True)
+class AnalysisRequest:
+    """What to analyse, and how.
+
+    No input means the newest capture. ``ceilings`` None means measured ones where they exist, else theoretical.
+    ``clock`` None means the clock of the capture where it holds one, else the boost clock.
+    Without ``advice`` results have no verdict and no advice.
+    """
+
+    inputs: tuple[Path, ...]
+    profile: str | None = None
+    ceilings: CeilingChoice | None = None
+    group: Group = "kernel"
+    instructions: Instructions = "thread"
+    decimal: DecimalSeparator | None = None
+    selection: Selection = field(default_factory=Selection)
+    model: Model = "instruction"
+    precisions: tuple[str, ...] = ()
+    clock: ClockChoice | None = None
+    watch: Watch | None = None
+    advice: bool = True
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Results per kernel, the rooflines that they are compared with, and the notes on both.
+
+    ``sources`` are the inputs as the user knows them, ``unread`` the errors of those that were left out.
+    ``notes`` are all of them, ``capture_notes`` those that hold for every model.
+    When the GPU is not known, ``unknown_gpu`` is the error that explains it; ``profile`` and ``machine`` are then
+    None, and ``rooflines`` is empty. Fractions are of the first roofline.
+    ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
+    """
+
+    sources: tuple[str, ...]
+    results: ModelResults
+    device: Device
+    profile: GpuProfile | None
+    rooflines: tuple[Roofline, ...]
+    clock: Clock | None
+    notes: tuple[Note, ...]
+    unknown_gpu: InputError | None = None
+    clocks: Clocks = field(default_factory=Clocks)
+    machine: Machine | None = None
+    chip: Chip | None = None
+    capture_notes: tuple[Note, ...] = ()
+    unread: tuple[RoofctlError, ...] = ()
+
+    def label(self, level: str) -> str:
+        """A memory level as it is printed for this GPU: HBM for boards that have it, DRAM for others."""
+        return level_label(level, self.profile.memory_label if self.profile else DRAM)
+
+
+def analyse_inputs(request: AnalysisRequest) -> Analysis:
+    """Read the inputs, group their launches to kernels, and compare them with the ceilings of their GPU.
+
+    Raises InputError (or CounterAccessError) for inputs that cannot be used.
+    """
+    sources = inputs.locate(request.inputs)
+    reading = inputs.read_many(sources, request.decimal, request.watch)
+    notes = [*reading.notes(), *(note for part in reading.parts for note in part.notes)]
+    device = describe_device(reading.parts)
+    one_device(device)
+    found, profile_notes = choose_profile(request.profile, device)
+    profile = None if isinstance(found, InputError) else found.profile
+    capability = profile.compute_capability if profile else next(iter(device.compute_capabilities), "")
+    chip_name = profile.chip if profile else catalogue().chip_of(capability or None)
+    chip = catalogue().chips.get(chip_name or "")
+    kernels = aggregate(launch_table(reading.parts, chip_name), request.group)
+    clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)
+    notes += [*profile_notes, *_pascal_l1(capability), *clock_notes]
+    rooflines: tuple[Roofline, ...] = ()
+    machine: Machine | None = None
+    if not isinstance(found, InputError):
+        machine, rooflines, ceiling_notes = choose_ceilings(found, request.ceilings, request.model, clocks)
+        notes += ceiling_notes
+    elif request.ceilings or request.clock:
+        raise found
+    results = analyse(
+        kernels,
+        machine,
+        choice=ModelChoice(request.model, request.instructions, request.precisions),
+        chip=chip,
+        selection=request.selection,
+        ranks={source.label: source.rank for source in sources if source.rank is not None},
+        with_advice=request.advice,
+        memory_label=profile.memory_label if profile else DRAM,
+    )
+    return Analysis(
+        sources=reading.labels,
+        results=results,
+        device=device,
+        profile=profile,
+        rooflines=rooflines,
+        clock=clocks.sm,
+        notes=(*notes, *results.notes),
+        capture_notes=(*notes, *results.capture_notes),
+        unknown_gpu=found if isinstance(found, InputError) else None,
+        clocks=clocks,
+        machine=machine,
+        chip=chip,
+        unread=reading.unread,
+    )
+
+
+def timings_of(analysis: Analysis) -> tuple[tuple[Timing, ...], list[Note]]:
+    """Measured time and time bounds of each kernel, in seconds per launch, by the first roofline; and notes on them.
+
+    Raises InputError when the GPU is not known: times need ceilings.
+    """
+    if analysis.machine is None:
+        raise analysis.unknown_gpu or InputError(
+            "times need ceilings: the GPU is not known", hint="name it with --profile"
+        )
+    launch = analysis.machine.launch_seconds
+    notes = []
+    if launch is None:
+        notes.append(Note(f"no bound by launches: the time of a launch was not measured on this GPU; {MEASURE_LAUNCH}"))
+    if len(analysis.rooflines) > 1:
+        notes.append(Note("times are by the measured ceilings"))
+    kernels, each = analysis.results.kernels, analysis.clocks.each
+    return timings(kernels, analysis.rooflines[0], analysis.chip, launch, each), notes
+
+
+def _pascal_l1(compute_capability: str) -> list[Note]:
+    """A warning on L1 where users saw unit-stride loads that look like 8 bytes each (nvprof, GTX 1080)."""
+    if not compute_capability.startswith("6."):
+        return []
+    text = "L1 transactions of compute capability 6 are not known to be of 32 bytes: the L1 intensity is not reliable"
+    return [Note(text, warning=True)]

@@ -1,0 +1,73 @@
+"""Which GPU profile holds for the inputs, and the notes on that choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from roofctl.core.errors import InputError
+from roofctl.core.notes import Note
+from roofctl.gpus import FoundProfile, GpuProfile, find_profile, match_device
+from roofctl.study.device import Device
+
+
+def choose_profile(name: str | None, device: Device) -> tuple[FoundProfile | InputError, list[Note]]:
+    """The GPU profile of this name, else the only one with the device name of the capture, and notes on it.
+
+    An InputError is returned, not raised, when neither gives one: without ceilings a report is still useful.
+    """
+    if name:
+        found = find_profile(name)
+        return found, [*_alias_note(found), *_mismatches(found.profile, device)]
+    capability = next(iter(device.compute_capabilities), None)
+    device_name = next(iter(device.names), None)
+    candidates, reason = (
+        match_device(device_name or "", capability, device.sm_count) if device_name or capability else ([], "")
+    )
+    if device_name and len(candidates) == 1 and reason.startswith("the device name"):
+        found = find_profile(candidates[0].name)
+        return found, _mismatches(found.profile, device)
+    return _unknown_gpu(device_name, capability, candidates), []
+
+
+def _alias_note(found: FoundProfile) -> list[Note]:
+    """A note on which profile was chosen by an alias; none for a profile's own name."""
+    return [Note(f"GPU profile {found.profile.name} ({found.how})")] if found.how.startswith("alias") else []
+
+
+def _mismatches(profile: GpuProfile, device: Device) -> list[Note]:
+    """A warning where compute capability, name or SM count of the capture contradict the GPU profile."""
+    if device.compute_capabilities and profile.compute_capability not in device.compute_capabilities:
+        text = (
+            f"the capture is from compute capability {device.compute_capabilities[0]}, the GPU profile "
+            f"{profile.name} is of {profile.compute_capability}: ceilings and fractions are not this GPU's"
+        )
+    elif device.names and profile.nvml_names.value and not _matches_any(profile, device.names):
+        text = f"the capture is from {device.names[0]}, not from the GPU of profile {profile.name}"
+    elif device.sm_count and device.sm_count != profile.sm_count.value:
+        text = (
+            f"the capture ran on {device.sm_count} SMs, the GPU profile {profile.name} has "
+            f"{profile.sm_count.value} (a MIG slice?): ceilings are those of the whole GPU"
+        )
+    else:
+        return []
+    return [Note(text, warning=True)]
+
+
+def _matches_any(profile: GpuProfile, names: Iterable[str]) -> bool:
+    """Whether one of these device names is matched to the profile."""
+    return any(profile.name in [p.name for p in match_device(name)[0]] for name in names)
+
+
+def _unknown_gpu(device_name: str | None, capability: str | None, candidates: Sequence[GpuProfile]) -> InputError:
+    """The error for a GPU that the capture does not identify; its hint lists the profiles that fit."""
+    seen = f"names the GPU {device_name!r}, which no GPU profile has" if device_name else "does not name its GPU"
+    if capability:
+        seen += f" (compute capability {capability})"
+    fitting = [profile.name for profile in candidates]
+    if fitting:
+        hint = f"say which: --profile {' | '.join(fitting)}; for another GPU: roofctl gpus new NAME"
+    elif device_name or capability:
+        hint = "write a GPU profile (roofctl gpus new NAME), or choose one with --profile (roofctl gpus list)"
+    else:
+        hint = "say which GPU it was: --profile NAME (roofctl gpus list)"
+    return InputError(f"the capture {seen}: which ceilings?", hint=hint)
