@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from roofctl.core.errors import InputError
 from roofctl.core.levels import LEVELS
@@ -24,6 +24,11 @@ ALL: Final = "all"
 
 _LEAST_SHARE: Final = 0.01
 """Unless asked for, a type that does less of a kernel's operations than this is named but not drawn."""
+
+_CONSTANTS: Final = (
+    "not drawn: FP16 work that is all HFMA2 and so little that it may be constants being moved "
+    "(--precision fp16 draws it)"
+)
 
 IN_SETS: Final = {
     name: tuple(work for work in OPERATIONS if PRECISIONS[work].metric_set == name) for name in ("flop", "tensor")
@@ -100,14 +105,13 @@ def results(
     """
     note_time(kernel, reasons)
     traffic = traffic_of(kernel, chip)
-    works, why_none = _works(kernel, precisions, reasons, moves=moves)
+    works, notes = _works(kernel, precisions, moves=moves)
+    for note_text in notes:
+        reasons.add(note_text, kernel.short_name)
     if not works:
+        why_none = _why_none(kernel, precisions, reasons)
         points = _points(kernel, None, None, {}, dict.fromkeys(LEVELS, why_none), "", note)
-        return [
-            FlopResult(
-                kernel=kernel, amount=None, per_second=None, traffic=traffic, points=points, work=None, none=why_none
-            )
-        ]
+        return [FlopResult(kernel, None, None, traffic, points, none=why_none)]
     note_levels(kernel, traffic, reasons)
     if "fp16" in works and only_fma(kernel):
         text = "FP16 work that is all HFMA2, which also moves constants, may be less or none"
@@ -137,38 +141,31 @@ def only_fma(kernel: Kernel) -> bool:
     return bool(kernel["fp16_fma_instructions"]) and kernel["fp16_other_instructions"] == 0
 
 
-def _works(kernel: Kernel, precisions: Sequence[str], reasons: Reasons, *, moves: bool) -> tuple[list[str], str]:
-    """Types of operation to show; where there are none, why."""
+def _works(kernel: Kernel, precisions: Sequence[str], *, moves: bool) -> tuple[list[str], list[str]]:
+    """Types of operation to show, the largest first, and notes on those that are left out."""
     counted = {work: kernel[name] for work, name in OPERATIONS.items() if kernel[name] is not None}
     used = sorted((work for work, count in counted.items() if count), key=lambda work: -counted[work])
-    short = kernel.short_name
-    if precisions and ALL not in precisions:
-        for work in precisions:
-            if work in counted and work not in used:
-                reasons.add(f"no {WORK_LABELS[work]} operations: none", short)
-        labels = ", ".join(WORK_LABELS[work] for work in precisions)
-        return [work for work in used if work in precisions], f"no {labels} operations are known"
     if ALL in precisions:
-        return used, "" if used else _why_none(kernel, counted, reasons)
-    if moves and "fp16" in used:
-        used.remove("fp16")
-        reasons.add(
-            "not drawn: FP16 work that is all HFMA2 and so little that it may be constants being moved "
-            "(--precision fp16 draws it)",
-            short,
-        )
-    total = sum(counted[work] for work in used)
-    small = [work for work in used if counted[work] < _LEAST_SHARE * total]
-    for work in small:
-        reasons.add(
-            f"not drawn: {WORK_LABELS[work]} is less than 1 % of the operations (--precision all draws it)", short
-        )
-    return [work for work in used if work not in small], "" if used else _why_none(kernel, counted, reasons)
+        return used, []
+    if precisions:
+        unused = [work for work in precisions if work in counted and work not in used]
+        return [work for work in used if work in precisions], [f"no {WORK_LABELS[w]} operations: none" for w in unused]
+    notes = [_CONSTANTS] if moves and "fp16" in used else []
+    kept = [work for work in used if not (moves and work == "fp16")]
+    total = sum(counted[work] for work in kept)
+    small = [work for work in kept if counted[work] < _LEAST_SHARE * total]
+    notes += [
+        f"not drawn: {WORK_LABELS[work]} is less than 1 % of the operations (--precision all draws it)"
+        for work in small
+    ]
+    return [work for work in kept if work not in small], notes
 
 
-def _why_none(kernel: Kernel, counted: Mapping[str, Any], reasons: Reasons) -> str:
+def _why_none(kernel: Kernel, precisions: Sequence[str], reasons: Reasons) -> str:
     """Why a kernel has no operations: it is an integer kernel only where everything was counted."""
-    unknown = [work for work in OPERATIONS if work not in counted and not _impossible(kernel, work)]
+    if precisions and ALL not in precisions:
+        return f"no {', '.join(WORK_LABELS[work] for work in precisions)} operations are known"
+    unknown = [work for work, name in OPERATIONS.items() if kernel[name] is None and not _impossible(kernel, work)]
     if unknown:
         kinds = {"tensor" if PRECISIONS[work].tensor else WORK_LABELS[work] for work in unknown}
         reason = f"no floating-point work is known: {', '.join(sorted(kinds))} operations were not counted"

@@ -176,12 +176,15 @@ def test_time_grows_with_the_number_of_captures() -> None:
     parts = [rank(number) for number in range(50)]
 
     def seconds(copies: int) -> float:
-        began = time.process_time()
-        kernels(parts * copies)
-        return time.process_time() - began
+        times = []
+        for _ in range(3):
+            began = time.process_time()
+            kernels(parts * copies)
+            times.append(time.process_time() - began)
+        return min(times)
 
-    seconds(1)
-    assert seconds(16) < 16 * seconds(1)
+    # Quadratic growth would be a factor of 256; other work on the machine disturbs a little.
+    assert seconds(16) < 32 * seconds(1)
 
 
 def test_launches_without_any_known_counter() -> None:
