@@ -98,17 +98,15 @@ class LongTable:
 
     def _launch_of(self, rows: Rows) -> Any:
         """The number of each row's launch; rows of one launch follow each other nearly always."""
-        form = self._form
         change = np.zeros(len(rows), np.bool_)
         change[0] = True
-        for name in form.key:
-            array = self._column(rows, name)
-            change[1:] |= pc.not_equal(array[1:], array[:-1]).to_numpy(zero_copy_only=False)
+        codes = [texts.codes(self._column(rows, name)) for name, texts in self._key.items()]
+        for each in codes:
+            change[1:] |= each[1:] != each[:-1]
         begins = np.flatnonzero(change)
-        pick = pa.array(begins)
-        codes = [texts.codes(self._column(rows, name).take(pick)).tolist() for name, texts in self._key.items()]
         before = len(self._launches)
-        found = [self._launches.setdefault(key, len(self._launches)) for key in zip(*codes, strict=True)]
+        keys = zip(*(each[begins].tolist() for each in codes), strict=True)
+        found = [self._launches.setdefault(key, len(self._launches)) for key in keys]
         launch = np.array(found, np.int64)
         if len(self._launches) > before:
             _, first = np.unique(launch, return_index=True)
