@@ -42,20 +42,19 @@ def split_fields(line: str, delimiter: str = ",") -> list[str]:
 class Lines:
     """The lines of a block of UTF-8, each with its line end; ``starts`` and ``ends`` are their places in it.
 
-    ``first`` is the number of the first line in its file. ``prepared`` are a table, its rows among the lines, and
-    which lines the others are, where that is known.
+    ``first`` is the number of the first line in its file, 0 until that is known. ``prepared`` are a table, its rows
+    among the lines as if ``first`` were 0, and which lines the others are, where that is known.
     """
 
-    def __init__(self, block: Block, first: int) -> None:
-        self.first = first
+    def __init__(self, block: Block) -> None:
+        self.first = 0
         self.prepared: tuple[Any, Rows | None, Any] | None = None
         self.bytes = np.frombuffer(block, np.uint8)
         self.block = block
-        self._count = int(np.count_nonzero(self.bytes == _LF))
         self._places: tuple[Any, Any] | None = None
 
     def __len__(self) -> int:
-        return self._count
+        return len(self.ends)
 
     @property
     def starts(self) -> Any:
@@ -97,7 +96,10 @@ class Lines:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some columns of some rows: arrays of strings by their place in the header, and the numbers of the lines."""
+    """Some columns of some rows: arrays of strings by their place in the header, and the numbers of the lines.
+
+    Columns whose texts repeat may be dictionaries; their texts all occur, in order of appearance.
+    """
 
     columns: Mapping[int, Any]
     lines: Any
@@ -109,8 +111,8 @@ class Rows:
         """The rows that are ``good``, a truth value for each."""
         if bool(good.all()):
             return self
-        mask = pa.array(good)
-        return Rows({place: array.filter(mask) for place, array in self.columns.items()}, self.lines[good])
+        chosen = np.flatnonzero(good)
+        return Rows({place: taken(array, chosen) for place, array in self.columns.items()}, self.lines[chosen])
 
     @staticmethod
     def of_fields(rows: Sequence[tuple[int, list[str]]], places: Sequence[int]) -> Rows:
@@ -133,7 +135,7 @@ class Rows:
         if (lines[1:] > lines[:-1]).all():
             return Rows(columns, lines)
         order = np.argsort(lines, kind="stable")
-        return Rows({place: array.take(pa.array(order)) for place, array in columns.items()}, lines[order])
+        return Rows({place: taken(array, order) for place, array in columns.items()}, lines[order])
 
 
 def _joined(arrays: Sequence[Any]) -> Any:
@@ -232,8 +234,8 @@ def _parse(
     empty = pa.array([""] * len(good), pa.string()) if places[-1] >= width else None
     columns: dict[int, Any] = {place: found.get(place, empty) for place in places}
     if blank and not (kept := np.logical_and.reduce(blank)).all():
-        mask = pa.array(kept)
-        return {place: array.filter(mask) for place, array in columns.items()}, good[kept], others
+        chosen = np.flatnonzero(kept)
+        return {place: taken(array, chosen) for place, array in columns.items()}, good[chosen], others
     return columns, good, others
 
 
@@ -250,6 +252,15 @@ def content(array: Any) -> tuple[Any, Any]:
 def is_dictionary(array: Any) -> bool:
     """Whether an array is codes and their texts."""
     return bool(pa.types.is_dictionary(array.type))
+
+
+def taken(array: Any, rows: Any) -> Any:
+    """Some cells of a column; of a dictionary only the texts that they have, in order of appearance."""
+    cells = array.take(pa.array(rows))
+    if not is_dictionary(array):
+        return cells
+    used = cells.indices.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(used.indices, array.dictionary.take(used.dictionary))
 
 
 def matches(array: Any, pattern: str, *, full: bool = True) -> Any:
@@ -289,9 +300,8 @@ def valued(array: Any) -> Any:
 
 def coded(array: Any) -> tuple[Any, list[str]]:
     """Codes into the distinct texts of a column, which come in order of appearance without blanks around them."""
-    found = (array.indices if is_dictionary(array) else array).dictionary_encode()
-    distinct = array.dictionary.take(found.dictionary) if is_dictionary(array) else found.dictionary
-    codes, texts = found.indices.to_numpy(zero_copy_only=False), [text.strip() for text in distinct.to_pylist()]
+    found = array if is_dictionary(array) else array.dictionary_encode()
+    codes, texts = found.indices.to_numpy(zero_copy_only=False), [text.strip() for text in found.dictionary.to_pylist()]
     if len(set(texts)) == len(texts):
         return codes, texts
     numbers: dict[str, int] = {}
