@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,16 +40,15 @@ _EXACT: Final = 2**53
 """Up to here a float holds every whole number."""
 _EXACT_DIGITS: Final = 15
 """Numbers of so many digits are told apart by a float, and whole ones among them are whole as floats."""
-_MISSING_OR_NULL: Final = pa.array([None, *sorted(MISSING), *sorted(map(str.upper, MISSING))], pa.string())
-_FEW_CELLS: Final = 1_000
-"""Up to here cells are read one by one in less time."""
+_MISSING: Final = pa.array([*sorted(MISSING), *sorted(map(str.upper, MISSING))], pa.string())
+_FEW_CELLS: Final = 4_096
+"""Cells that are worth a call of their own, and a sample of more."""
 _MANY_CELLS: Final = 200_000
 """From here on the work on columns is worth threads, of which more than a few wait for memory."""
 _MOST_THREADS: Final = 4
 _PREFIXES: Final = ("", "min:", "max:", "total:")
 _SHAPE: Final = re.compile(r"\(\s*\d{1,10}\s*,\s*\d{1,10}\s*,\s*\d{1,10}\s*\)")
 
-_A = TypeVar("_A")
 _B = TypeVar("_B")
 
 
@@ -82,10 +82,6 @@ class Cells:
         """The cells of some launches."""
         unit_of = None if self.unit_of is None else self.unit_of[rows]
         return replace(self, texts=self.texts.take(pa.array(rows)), lines=self.lines[rows], unit_of=unit_of)
-
-    def present(self) -> Any:
-        """Which launches have a cell that is not missing; the few spellings of missing in odd cases are left in."""
-        return ~pc.is_in(self.texts, _MISSING_OR_NULL).to_numpy(zero_copy_only=False)
 
 
 class Texts:
@@ -197,13 +193,11 @@ class Converter:
 
         Raises InputError as ``number`` does.
         """
-        count = sum(len(cells.texts) for _, cells in counters)
-        plain: list[Any | None] = [None] * len(counters)
-        if count > _FEW_CELLS:
-            plain = in_threads(lambda each: self._plain_column(*each), counters, count)
+        parts = grouped([cells for _, cells in counters])
+        plain = in_threads(lambda part: self._plain_columns(counters[part]), parts, [cells for _, cells in counters])
         return [
             array(list(self._one_by_one(counter, cells))) if column is None else column
-            for (counter, cells), column in zip(counters, plain, strict=True)
+            for (counter, cells), column in zip(counters, itertools.chain(*plain), strict=True)
         ]
 
     def _one_by_one(self, counter: str, cells: Cells) -> Iterator[Number | None]:
@@ -212,31 +206,31 @@ class Converter:
         for text, unit, line in zip(texts, units, cells.lines.tolist(), strict=True):
             yield None if text is None else self.number(counter, Cell(text, cells.units[unit], line))
 
-    def _plain_column(self, counter: str, cells: Cells) -> Any | None:
+    def _plain_columns(self, counters: Sequence[tuple[str, Cells]]) -> list[Any | None]:
         """As ``columns`` for plain numbers and missing values; None where cells must be looked at one by one."""
-        present = cells.present()
-        rows = np.flatnonzero(present)
-        texts = without_spaces(cells.texts if len(rows) == len(present) else cells.texts.take(pa.array(rows)))
-        if cells.plain != self.decimal and not all_plain(texts, self.decimal):
-            return None
-        if not len(rows):
-            return pd.array([None] * len(present), dtype="Int64")
-        used, codes = np.unique(np.zeros(1) if cells.unit_of is None else cells.unit_of[rows], return_inverse=True)
+        group = [cells for _, cells in counters]
+        texts, codes = distinct(group)
+        present, kept = plain_texts(texts)
+        if any(cells.plain != self.decimal for cells in group) and not all_plain(kept, self.decimal):
+            return [None] * len(group)
+        units: list[Unit] = []
+        unit_of = np.zeros(len(texts), np.int64)
+        begins = [0, len(texts)] if len(group) == 1 else np.cumsum([0, *(len(cells.texts) for cells in group)]).tolist()
         try:
-            units = [self.unit(counter, Cell("", cells.units[int(code)], 0)) for code in used]
+            for (counter, cells), begin, end in zip(counters, begins, begins[1:], strict=False):
+                used = np.zeros(end - begin, np.int64) if cells.unit_of is None else cells.unit_of
+                for code in np.unique(used[present[begin:end]]).tolist():
+                    unit_of[begin:end][used == code] = len(units)
+                    units.append(self.unit(counter, Cell("", cells.units[code], 0)))
         except InputError:  # raised again with its line
-            return None
-        numbers = _numbers(
-            digits(texts, self.decimal), units, codes if len(used) > 1 else np.zeros(len(rows), np.int64)
-        )
-        if numbers is None:
-            return None
-        values = numbers
-        if len(rows) < len(present):
-            values = np.zeros(len(present), numbers.dtype)
-            values[rows] = numbers
-        kind = pd.arrays.IntegerArray if numbers.dtype == np.int64 else pd.arrays.FloatingArray
-        return kind(values.copy() if not values.flags.writeable else values, ~present)
+            return [None] * len(group)
+        numbers = _Numbers(digits(kept, self.decimal), units, unit_of[present])
+        places = np.append(0, np.cumsum(present))
+        columns: list[Any | None] = []
+        for begin, end in itertools.pairwise(begins):
+            values = numbers.column(int(places[begin]), int(places[end]))
+            columns.append(None if values is None else _nullable(values, present[begin:end], codes))
+        return columns
 
     def _checked_unit(self, counter: str, cell: Cell) -> Unit:
         unit = parse_unit(cell.unit)
@@ -254,6 +248,12 @@ class Converter:
         return unit
 
 
+def plain_texts(texts: Any) -> tuple[Any, Any]:
+    """Which cells are not missing, and those ``without_spaces``; spellings of missing in odd cases are left in."""
+    present = ~pc.is_in(texts, _MISSING).to_numpy(zero_copy_only=False)
+    return present, without_spaces(texts if present.all() else texts.filter(pa.array(present)))
+
+
 def without_spaces(texts: Any) -> Any:
     """Cells without the thousands separators that are no decimal separator anywhere."""
     data, _ = content(texts)
@@ -261,12 +261,30 @@ def without_spaces(texts: Any) -> Any:
     return pc.replace_substring_regex(texts, f"[{SPACES}]", "") if odd.any() else texts
 
 
-def in_threads(work: Callable[[_A], _B], items: Sequence[_A], cells: int) -> list[_B]:
-    """``work`` on each of the items, which hold so many cells: what it does in long steps needs no interpreter."""
-    if cells < _MANY_CELLS:
-        return list(map(work, items))
+def grouped(columns: Sequence[Cells]) -> list[slice]:
+    """Slices of neighbouring columns, which together have few cells: a call costs more than those."""
+    groups = np.cumsum([len(cells.texts) for cells in columns]) // _FEW_CELLS
+    cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(columns)]
+    return [slice(begin, end) for begin, end in itertools.pairwise(cuts) if end > begin]
+
+
+def distinct(columns: Sequence[Cells]) -> tuple[Any, Any]:
+    """The cells of some columns, "" for null, and None; distinct ones of a column that repeats them, and codes."""
+    texts = columns[0].texts if len(columns) == 1 else pa.concat_arrays([cells.texts for cells in columns])
+    texts = texts.fill_null("") if texts.null_count else texts
+    single = len(columns) == 1 and columns[0].unit_of is None and len(texts) > _FEW_CELLS
+    if not single or len(texts[:_FEW_CELLS].unique()) > _FEW_CELLS // 8:
+        return texts, None
+    found = texts.dictionary_encode()
+    return found.dictionary, found.indices.to_numpy()
+
+
+def in_threads(work: Callable[[slice], _B], parts: Sequence[slice], columns: Sequence[Cells]) -> list[_B]:
+    """``work`` on parts of columns: what it does in long steps needs no interpreter."""
+    if sum(len(cells.texts) for cells in columns) < _MANY_CELLS:
+        return list(map(work, parts))
     with ThreadPoolExecutor(min(processors(), _MOST_THREADS)) as pool:
-        return list(pool.map(work, items))
+        return list(pool.map(work, parts))
 
 
 def all_plain(texts: Any, decimal: DecimalSeparator) -> bool:
@@ -288,31 +306,56 @@ def digits(texts: Any, decimal: DecimalSeparator) -> Any:
     return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def _numbers(texts: Any, units: Sequence[Unit], codes: Any) -> Any | None:
-    """Plain ``texts`` in SI base units: int64 where all are whole and counted, else float64, each rounded once.
+class _Numbers:
+    """Plain ``texts`` in SI base units, each rounded once; ``unit_of`` says which of the ``units`` each has."""
 
-    ``codes`` say which of the ``units`` each has. None for numbers beyond ``LARGEST``, and where a float cannot tell
-    whether a number is whole.
-    """
-    factors = [Decimal(repr(unit.factor)) for unit in units]
-    if any(factor != Decimal(1).scaleb(factor.adjusted()) for factor in factors):
-        return None
-    counted = np.array([unit.dimension in COUNTED for unit in units], np.bool_)[codes]
-    data, places = content(texts)
-    try:
-        if counted.all() and not any(factor.adjusted() for factor in factors) and not (data == ord(".")).any():
-            whole = texts.cast(pa.int64()).to_numpy()
-            return whole if whole.max() <= LARGEST else None
-        # An exponent behind the digits: the one rounding is that of Decimal.
-        exponents = pa.array([f"e{factor.adjusted()}" for factor in factors])
-        suffix = exponents[0] if len(units) == 1 else exponents.take(pa.array(codes))
-        real = pc.binary_join_element_wise(texts, suffix, "").cast(pa.float64()).to_numpy()
-    except pa.ArrowInvalid:  # more digits than 64 bits hold
-        return None
-    longest = int(np.diff(places).max())
-    if real.max() > LARGEST or (counted.any() and (longest > _EXACT_DIGITS + 1 or real.max() >= _EXACT)):
-        return None
-    return real.astype(np.int64) if (counted & (real == np.floor(real))).all() else real
+    def __init__(self, texts: Any, units: Sequence[Unit], unit_of: Any) -> None:
+        data, places = content(texts)
+        factors = [Decimal(repr(unit.factor)) for unit in units]
+        self._counted = np.array([unit.dimension in COUNTED for unit in units] or [False], np.bool_)[unit_of]
+        self._lengths = np.diff(places)
+        self._values = None
+        if any(factor != Decimal(1).scaleb(factor.adjusted()) for factor in factors):
+            return
+        try:
+            if (
+                self._counted.all()
+                and not any(factor.adjusted() for factor in factors)
+                and not (data == ord(".")).any()
+            ):
+                self._values = texts.cast(pa.int64()).to_numpy()
+                return
+            # An exponent behind the digits: the one rounding is that of Decimal.
+            exponents = pa.array([f"e{factor.adjusted()}" for factor in factors], pa.string())
+            suffix = exponents[0] if len(units) == 1 else exponents.take(pa.array(unit_of))
+            self._values = pc.binary_join_element_wise(texts, suffix, "").cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid:  # more digits than 64 bits hold
+            return
+
+    def column(self, begin: int, end: int) -> Any | None:
+        """Some of them: int64 where all are whole and counted, else float64.
+
+        None for numbers beyond ``LARGEST``, and where a float cannot tell whether a number is whole.
+        """
+        if begin == end:
+            return np.zeros(0, np.int64)
+        values = None if self._values is None else self._values[begin:end]
+        if values is None or values.max() > LARGEST or values.dtype == np.int64:
+            return None if values is None or values.max() > LARGEST else values
+        counted = self._counted[begin:end]
+        if counted.any() and (self._lengths[begin:end].max() > _EXACT_DIGITS + 1 or values.max() >= _EXACT):
+            return None
+        return values.astype(np.int64) if (counted & (values == np.floor(values))).all() else values
+
+
+def _nullable(numbers: Any, present: Any, codes: Any) -> Any:
+    """A nullable column of numbers where a value is ``present``, by ``codes`` where there are some."""
+    values = np.zeros(len(present), numbers.dtype)
+    values[present] = numbers
+    if codes is not None:
+        values, present = values[codes], present[codes]
+    kind = pd.arrays.IntegerArray if numbers.dtype == np.int64 else pd.arrays.FloatingArray
+    return kind(values, ~present)
 
 
 def array(values: Sequence[Number | None]) -> Any:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import pyarrow as pa
-
-from roofctl.readers.convert import Cells, Launches, all_plain, in_threads, prefix_of, without_spaces
+from roofctl.readers.convert import (
+    Cells,
+    Launches,
+    all_plain,
+    distinct,
+    grouped,
+    in_threads,
+    plain_texts,
+    prefix_of,
+    without_spaces,
+)
 from roofctl.readers.numbers import AMBIGUOUS, EVIDENCE, Evidence
 from roofctl.readers.split import content, matches
 
@@ -60,16 +68,17 @@ def _examples(columns: Sequence[tuple[Any, Callable[[int], tuple[int, ...]]]]) -
 def _plainly_point(columns: Sequence[Cells]) -> str:
     """A number that can only be written with a decimal point, where all are; else an empty text."""
 
-    def example(cells: Cells) -> str | None:
-        texts = without_spaces(cells.texts.filter(pa.array(cells.present())))
+    def example(part: slice) -> str | None:
+        _, texts = plain_texts(distinct(columns[part])[0])
         if not all_plain(texts, "point"):
             return None
-        cells.plain = "point"
+        for cells in columns[part]:
+            cells.plain = "point"
         for some in (texts[:_SAMPLE], texts):
             hits = matches(some, EVIDENCE["point"])
             if hits.any():
                 return str(some[int(hits.argmax())])
         return ""
 
-    found = in_threads(example, columns, sum(len(cells.texts) for cells in columns))
+    found = in_threads(example, grouped(columns), columns)
     return "" if None in found else next(filter(None, found), "")

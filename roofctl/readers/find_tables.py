@@ -110,12 +110,10 @@ class Scanner:
         self._number = 1
         self._window = FEW
 
-    def number(self, block: Block) -> Lines:
-        """The next lines of the file."""
-        lines = Lines(block, self._number)
-        self._number += len(lines)
+    def lines(self, block: Block) -> Lines:
+        """The next lines of the file, not yet numbered."""
         self.promising = self.promising or any(title.encode() in block for title in TITLES)
-        return lines
+        return Lines(block)
 
     def prepare(self, lines: Lines) -> None:
         """Split lines that are all rows of the table that is open by now; may run in a thread while others are fed."""
@@ -124,7 +122,9 @@ class Scanner:
             lines.prepared = table, *_regular(table, lines, np.arange(len(lines)), table.reader.columns())
 
     def feed(self, lines: Lines) -> None:
-        """Take lines, which come in order."""
+        """Take lines, which come in order, and number them."""
+        lines.first = self._number
+        self._number += len(lines)
         at = 0
         while at < len(lines):
             # Where tables follow each other closely, little is looked at again.
@@ -137,6 +137,7 @@ class Scanner:
         rows, others = None, which
         if lines.prepared and lines.prepared[0] is table and len(which) == len(lines):
             _, rows, others = lines.prepared
+            rows = rows and Rows(rows.columns, rows.lines + lines.first)
         elif len(which) > FEW and table and table.begun and (reader := self._reader(table)):
             rows, others = _regular(table, lines, which, reader.columns())
         stop = self._feed_others(lines, others, after)

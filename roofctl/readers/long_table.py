@@ -14,7 +14,7 @@ from roofctl.launches.table import IDENTITY
 from roofctl.readers.convert import Cells, Launches, Texts, all_plain
 from roofctl.readers.convert import count as count_of
 from roofctl.readers.numbers import PLAIN, split_glued
-from roofctl.readers.split import Rows, coded, matches, valued
+from roofctl.readers.split import Rows, coded, matches, taken, valued
 from roofctl.readers.tables import CsvTable
 
 _NOTHING: Final = -1
@@ -65,7 +65,7 @@ class LongTable:
         self._identity = {name: Texts() for name in form.identity}
         self._process_of: list[str] = []
         self._devices: dict[int, str] = {}
-        self._units: dict[str, int] = {}
+        self._units = Texts()
         self._counters: dict[str, _Counter] = {}
         self._names: dict[str, set[str]] = {}
 
@@ -98,17 +98,15 @@ class LongTable:
 
     def _launch_of(self, rows: Rows) -> Any:
         """The number of each row's launch; rows of one launch follow each other nearly always."""
-        form = self._form
         change = np.zeros(len(rows), np.bool_)
         change[0] = True
-        for name in form.key:
-            array = self._column(rows, name)
-            change[1:] |= pc.not_equal(array[1:], array[:-1]).to_numpy(zero_copy_only=False)
+        codes = [texts.codes(self._column(rows, name)) for name, texts in self._key.items()]
+        for each in codes:
+            change[1:] |= each[1:] != each[:-1]
         begins = np.flatnonzero(change)
-        pick = pa.array(begins)
-        codes = [texts.codes(self._column(rows, name).take(pick)).tolist() for name, texts in self._key.items()]
         before = len(self._launches)
-        found = [self._launches.setdefault(key, len(self._launches)) for key in zip(*codes, strict=True)]
+        keys = zip(*(each[begins].tolist() for each in codes), strict=True)
+        found = [self._launches.setdefault(key, len(self._launches)) for key in keys]
         launch = np.array(found, np.int64)
         if len(self._launches) > before:
             _, first = np.unique(launch, return_index=True)
@@ -117,12 +115,11 @@ class LongTable:
 
     def _begin(self, rows: Rows, firsts: Any) -> None:
         """Take the identity of new launches, given their first rows."""
-        pick = pa.array(firsts)
         for name, texts in self._identity.items():
-            texts.add(self._column(rows, self._form.identity[name]).take(pick))
+            texts.add(taken(self._column(rows, self._form.identity[name]), firsts))
         processes = [""] * len(firsts)
         if "process" in self._identity:
-            codes, distinct = coded(self._column(rows, self._form.identity["process"]).take(pick))
+            codes, distinct = coded(taken(self._column(rows, self._form.identity["process"]), firsts))
             processes = [distinct[code] for code in codes.tolist()]
         self._process_of += processes
         for process in dict.fromkeys(processes):
@@ -145,10 +142,7 @@ class LongTable:
         form, pick = self._form, pa.array(chosen)
         texts = [self._column(rows, column).take(pick) for column in form.values.values()]
         if form.unit:
-            unit_codes, units = coded(self._column(rows, form.unit).take(pick))
-            unit = np.array([self._units.setdefault(text, len(self._units)) for text in units] or [0], np.int32)[
-                unit_codes
-            ]
+            unit = self._units.codes(self._column(rows, form.unit))[chosen]
         lines, launch = rows.lines[chosen], launch[chosen].astype(np.int32)
         begins = np.flatnonzero(np.diff(codes, prepend=_NOTHING))
         for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(codes)], strict=True):
@@ -194,7 +188,7 @@ class LongTable:
         pick = pa.array(place, mask=place == _NOTHING)
         unit_of = np.concatenate(counter.units)[place] if counter.units else None
         lines = lines[place]
-        units: list[str] = list(self._units)
+        units = self._units.column()[0]
         if unit_of is not None and (unit_of == unit_of[0]).all():
             units, unit_of = [units[int(unit_of[0])]], None
         for number, prefix in enumerate(self._form.values):

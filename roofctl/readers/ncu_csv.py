@@ -78,11 +78,21 @@ class RawPage:
 
     def _look(self, rows: Rows, codes: Any, processes: list[str]) -> None:
         """See which counters have a value, by process."""
-        for place, name in list(self._unseen.items()):
-            for code in np.flatnonzero(np.bincount(codes[valued(rows.columns[place])])).tolist():
-                self._seen[processes[code]].add(name)
-            if all(name in seen for seen in self._seen.values()):
-                del self._unseen[place]
+        if not self._unseen:
+            return
+        # All columns as one: a call on each costs more than its cells.
+        cells = valued(pa.concat_arrays([rows.columns[place] for place in self._unseen]))
+        order = np.argsort(codes, kind="stable")
+        begins = np.searchsorted(codes[order], np.arange(len(processes)))
+        seen = np.logical_or.reduceat(cells.reshape(-1, len(rows))[:, order], begins, axis=1)
+        names = np.array(list(self._unseen.values()), np.object_)
+        for process, column in zip(processes, seen.T, strict=True):
+            self._seen[process].update(names[column])
+        self._unseen = {
+            place: name
+            for place, name in self._unseen.items()
+            if not all(name in of_process for of_process in self._seen.values())
+        }
 
     def launches(self) -> Launches:
         """What was taken."""

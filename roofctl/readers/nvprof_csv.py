@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from roofctl.launches.table import IDENTITY
 from roofctl.readers.convert import Cells, Launches, count
 from roofctl.readers.long_table import Form, LongTable, unglued
-from roofctl.readers.split import Rows, coded, equals, matches, valued
+from roofctl.readers.split import Rows, coded, equals, is_dictionary, matches, valued
 from roofctl.readers.tables import CsvTable
 
 TIME_AVERAGE: Final = "GPU activities Avg"
@@ -77,7 +77,10 @@ class _Wide:
         place = self.table.column(name)
         if place is None:
             return pa.array([""] * len(rows), pa.string())
-        return pc.utf8_trim_whitespace(rows.columns[place])
+        array = rows.columns[place]
+        if is_dictionary(array):
+            return pa.DictionaryArray.from_arrays(array.indices, pc.utf8_trim_whitespace(array.dictionary))
+        return pc.utf8_trim_whitespace(array)
 
     def values(self, rows: Rows, name: str) -> Cells:
         """A column of values whose unit stands behind each, or in the row of units."""
@@ -142,7 +145,7 @@ class Trace(_Wide):
         rows = self.taken()
         name = self.column(rows, "Name")
         if matches(name, r"\s\[[0-9]+\]$", full=False).any():
-            both = pc.binary_join_element_wise(name, self.column(rows, "Correlation_ID"), "\n")
+            both = pc.binary_join_element_wise(name.cast(pa.string()), self.column(rows, "Correlation_ID"), "\n")
             kernel = _changed(both, lambda text: _without_correlation(*text.partition("\n")[::2]))
         else:
             kernel = _changed(name, str)
@@ -168,8 +171,10 @@ class TraceCounts(_Wide):
         names: set[str] = set()
         cells: dict[str, Cells] = {}
         for place, counter in enumerate(self.table.header):
+            if counter in ("Device", "Context", "Stream", "Kernel", "Correlation_ID"):
+                continue
             there = valued(rows.columns[place])
-            if counter in ("Device", "Context", "Stream", "Kernel", "Correlation_ID") or not there.any():
+            if not there.any():
                 continue
             names.add(counter)
             if counter in self.known:

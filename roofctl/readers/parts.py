@@ -94,8 +94,7 @@ def _texts(pieces: Sequence[tuple[Sequence[str], Any]]) -> Any:
     used = np.flatnonzero(np.bincount(codes, minlength=len(values)))
     position = np.zeros(max(len(values), 1), np.int64)
     position[used] = np.arange(len(used))
-    distinct = pd.DataFrame({"text": [values[code] or None for code in used.tolist()]})["text"]
-    return distinct.take(position[codes]).reset_index(drop=True)
+    return pd.Series([values[code] or None for code in used.tolist()]).array.take(position[codes])
 
 
 def part_of(identity: Mapping[str, Any], counters: Mapping[str, Any], source: str, names: frozenset[str]) -> Part:

@@ -105,7 +105,7 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
 def _scan(blocks: Blocks, source: str, open_reader: Callable[[CsvTable], Reader | None]) -> Scan:
     save_memory()
     scanner = Scanner(open_reader)
-    for lines in text.ahead(map(scanner.number, blocks(lambda: scanner.promising)), scanner.prepare):
+    for lines in text.ahead(map(scanner.lines, blocks(lambda: scanner.promising)), scanner.prepare):
         scanner.feed(lines)
         if scanner.found.foreign_lines > text.MOST_LINES:
             raise text.too_long(source)

@@ -42,20 +42,36 @@ def split_fields(line: str, delimiter: str = ",") -> list[str]:
 class Lines:
     """The lines of a block of UTF-8, each with its line end; ``starts`` and ``ends`` are their places in it.
 
-    ``first`` is the number of the first line in its file. ``prepared`` are a table, its rows among the lines, and
-    which lines the others are, where that is known.
+    ``first`` is the number of the first line in its file, 0 until that is known. ``prepared`` are a table, its rows
+    among the lines as if ``first`` were 0, and which lines the others are, where that is known.
     """
 
-    def __init__(self, block: Block, first: int) -> None:
-        self.first = first
+    def __init__(self, block: Block) -> None:
+        self.first = 0
         self.prepared: tuple[Any, Rows | None, Any] | None = None
         self.bytes = np.frombuffer(block, np.uint8)
-        self.ends = np.flatnonzero(self.bytes == _LF)
-        self.starts = np.concatenate((self.ends[:0], [0], self.ends[:-1] + 1))
         self.block = block
+        self._places: tuple[Any, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.ends)
+
+    @property
+    def starts(self) -> Any:
+        """The place of each line's first byte."""
+        return self._located()[0]
+
+    @property
+    def ends(self) -> Any:
+        """The place of each line's end."""
+        return self._located()[1]
+
+    def _located(self) -> tuple[Any, Any]:
+        # At first use, which may be in a thread; cached_property would let one thread wait for another.
+        if self._places is None:
+            ends = np.flatnonzero(self.bytes == _LF)
+            self._places = np.concatenate((ends[:0], [0], ends[:-1] + 1)), ends
+        return self._places
 
     def text(self, index: int) -> str:
         """A line without its end."""
@@ -80,7 +96,10 @@ class Lines:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some columns of some rows: arrays of strings by their place in the header, and the numbers of the lines."""
+    """Some columns of some rows: arrays of strings by their place in the header, and the numbers of the lines.
+
+    Columns whose texts repeat may be dictionaries; their texts all occur, in order of appearance.
+    """
 
     columns: Mapping[int, Any]
     lines: Any
@@ -92,16 +111,15 @@ class Rows:
         """The rows that are ``good``, a truth value for each."""
         if bool(good.all()):
             return self
-        mask = pa.array(good)
-        return Rows({place: array.filter(mask) for place, array in self.columns.items()}, self.lines[good])
+        chosen = np.flatnonzero(good)
+        return Rows({place: taken(array, chosen) for place, array in self.columns.items()}, self.lines[chosen])
 
     @staticmethod
     def of_fields(rows: Sequence[tuple[int, list[str]]], places: Sequence[int]) -> Rows:
         """Rows that were split one by one, with the numbers of their lines."""
-        columns = {
-            place: pa.array([row[place] if place < len(row) else "" for _, row in rows], pa.string())
-            for place in places
-        }
+        count = len(rows)
+        cells = pa.array([row[place] if place < len(row) else "" for place in places for _, row in rows], pa.string())
+        columns = {place: cells.slice(number * count, count) for number, place in enumerate(places)}
         return Rows(columns, np.array([line for line, _ in rows], np.int64))
 
     @staticmethod
@@ -113,21 +131,35 @@ class Rows:
         if not pieces:
             return Rows.of_fields([], places)
         lines = np.concatenate([piece.lines for piece in pieces])
+        columns = {place: _joined([piece.columns[place] for piece in pieces]) for place in places}
+        if (lines[1:] > lines[:-1]).all():
+            return Rows(columns, lines)
         order = np.argsort(lines, kind="stable")
-        columns = {
-            place: pa.concat_arrays([piece.columns[place] for piece in pieces]).take(pa.array(order))
-            for place in places
-        }
-        return Rows(columns, lines[order])
+        return Rows({place: taken(array, order) for place, array in columns.items()}, lines[order])
+
+
+def _joined(arrays: Sequence[Any]) -> Any:
+    """Arrays one after the other, as a dictionary where one of them is."""
+    if len({array.type for array in arrays}) > 1:
+        arrays = [array if is_dictionary(array) else array.dictionary_encode() for array in arrays]
+    return pa.concat_arrays(arrays)
 
 
 @dataclass(frozen=True)
 class RowLayout:
-    """How rows of a table are written: at least ``least`` fields, ``width`` in its header; more must be empty."""
+    """How rows of a table are written: at least ``least`` fields, ``width`` in its header; more must be empty.
+
+    ``repeated`` are the places of columns whose cells repeat: they become dictionaries.
+    """
 
     delimiter: str
     least: int
     width: int
+    repeated: frozenset[int] = frozenset()
+
+    def type_of(self, place: int) -> Any:
+        """The type of a column."""
+        return pa.dictionary(pa.int32(), pa.string()) if place in self.repeated else pa.string()
 
 
 def split(lines: Lines, which: Any, layout: RowLayout, places: Sequence[int]) -> Rows:
@@ -182,7 +214,7 @@ def _parse(
             arrow.ParseOptions(delimiter=layout.delimiter, ignore_empty_lines=False, invalid_row_handler=pass_over),
             arrow.ConvertOptions(
                 include_columns=[str(place) for place in inside],
-                column_types={str(place): pa.string() for place in inside},
+                column_types={str(place): layout.type_of(place) for place in inside},
                 null_values=[],
                 check_utf8=False,
             ),
@@ -193,7 +225,7 @@ def _parse(
     if table.num_rows + len(others) != count or data.slice(0, 3).to_pybytes() == codecs.BOM_UTF8:
         return None
     good = np.delete(np.arange(count), list(others)) if others else np.arange(count)
-    found = {place: table.column(str(place)).combine_chunks() for place in inside}
+    found = {place: table.column(str(place)).chunk(0) for place in inside if table.num_rows}
     if len(good) and found[width - 1][-1].as_py().endswith("\n"):
         return None
     if not fits or not len(good):
@@ -202,8 +234,8 @@ def _parse(
     empty = pa.array([""] * len(good), pa.string()) if places[-1] >= width else None
     columns: dict[int, Any] = {place: found.get(place, empty) for place in places}
     if blank and not (kept := np.logical_and.reduce(blank)).all():
-        mask = pa.array(kept)
-        return {place: array.filter(mask) for place, array in columns.items()}, good[kept], others
+        chosen = np.flatnonzero(kept)
+        return {place: taken(array, chosen) for place, array in columns.items()}, good[chosen], others
     return columns, good, others
 
 
@@ -217,20 +249,38 @@ def content(array: Any) -> tuple[Any, Any]:
     return np.frombuffer(data, np.uint8, size, int(places[0])) if size else np.zeros(0, np.uint8), places - places[0]
 
 
+def is_dictionary(array: Any) -> bool:
+    """Whether an array is codes and their texts."""
+    return bool(pa.types.is_dictionary(array.type))
+
+
+def taken(array: Any, rows: Any) -> Any:
+    """Some cells of a column; of a dictionary only the texts that they have, in order of appearance."""
+    cells = array.take(pa.array(rows))
+    if not is_dictionary(array):
+        return cells
+    used = cells.indices.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(used.indices, array.dictionary.take(used.dictionary))
+
+
 def matches(array: Any, pattern: str, *, full: bool = True) -> Any:
     """Which cells match a pattern of RE2, from begin to end unless not ``full``; null matches nothing."""
+    if is_dictionary(array):
+        return matches(array.dictionary, pattern, full=full)[array.indices.to_numpy()]
     found = pc.match_substring_regex(array, rf"^(?:{pattern})$" if full else pattern)
     return pc.fill_null(found, fill_value=False).to_numpy(zero_copy_only=False)
 
 
 def equals(array: Any, text: str) -> Any:
     """Which cells are ``text``."""
+    if is_dictionary(array):
+        return equals(array.dictionary, text)[array.indices.to_numpy()]
     return pc.equal(array, text).to_numpy(zero_copy_only=False)
 
 
 def are_counts(array: Any) -> bool:
     """Whether all cells are digits only, as nearly all counts are."""
-    data, places = content(array)
+    data, places = content(array.dictionary if is_dictionary(array) else array)
     lengths = np.diff(places)
     return bool(len(lengths) and lengths.min() > 0 and lengths.max() <= _MOST_DIGITS and (data - _ZERO).max() < 10)  # noqa: PLR2004
 
@@ -250,7 +300,7 @@ def valued(array: Any) -> Any:
 
 def coded(array: Any) -> tuple[Any, list[str]]:
     """Codes into the distinct texts of a column, which come in order of appearance without blanks around them."""
-    found = array.dictionary_encode()
+    found = array if is_dictionary(array) else array.dictionary_encode()
     codes, texts = found.indices.to_numpy(zero_copy_only=False), [text.strip() for text in found.dictionary.to_pylist()]
     if len(set(texts)) == len(texts):
         return codes, texts

@@ -33,6 +33,13 @@ _SIGNATURES: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("foreign_rocprof", frozenset({"Kernel_Name", "Counter_Name"})),
     ("foreign_nsys", frozenset({"Time (%)", "Total Time (ns)", "Instances", "Name"})),
 )
+_REPEATED: Final = frozenset(
+    {
+        *("Process ID", "Kernel Name", "Block Size", "Grid Size", "CC", "Metric Name", "Metric Unit", "Invocations"),
+        *("Type", "Device", "Kernel", "Name", "Event Name"),
+    }
+)
+"""Columns in which one text stands in many rows; ``ID`` is one where a launch has many rows."""
 _NVPROF_TYPES: Final = ("GPU activities", "API calls", "OpenACC (excl)", "OpenACC (incl)", "Profiling result")
 _TIMES: Final = ("s", "ms", "us", "ns")
 _LAST_NEEDED: Final = {
@@ -130,7 +137,10 @@ class CsvTable:
 
     def layout(self) -> RowLayout:
         """How its rows are written."""
-        return RowLayout(self.delimiter, self.least_fields(), len(self.header))
+        repeated = frozenset(place for place, name in enumerate(self.header) if name in _REPEATED)
+        if self.kind != "ncu_raw" and (place := self.column("ID")) is not None:
+            repeated |= {place}
+        return RowLayout(self.delimiter, self.least_fields(), len(self.header), repeated)
 
 
 def classify(header: Sequence[str]) -> str | None:

@@ -42,7 +42,7 @@ class Kept:
 
 def scan(lines: list[str]) -> Scan:
     scanner = Scanner(Kept)
-    scanner.feed(scanner.number(plain_text("\n".join([*lines, ""]).encode())))
+    scanner.feed(scanner.lines(plain_text("\n".join([*lines, ""]).encode())))
     return scanner.found
 
 
