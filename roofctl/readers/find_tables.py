@@ -33,13 +33,8 @@ _HEADER_LIKE: Final = (
     r"|[^,;\t\"]\"[^,;\t\"\n]"
 )
 """RE2: a line has one name of each signature, or quotes by which csv may put a name together."""
-_HEADER_NAMES: Final = (
-    *(b"Process ID", b"Invocations", b"Time(%)", b"Grid X", b"Correlation_ID", b"Avg Size"),
-    *(b"KernelName", b"Counter_Name", b"Total Time"),
-)
-"""Every header has one of these, where its quotes stand as they should."""
-_BESIDE_QUOTES: Final = np.isin(np.arange(256), list(b',;\t"\n'))
-"""Bytes beside a quote that begins or ends a field."""
+_TITLED: Final = "|".join(map(re.escape, TITLES))
+"""RE2: no header is without one of these."""
 _NO_WORD: Final = r"[\x00-\x20\"]|[^\x00-\x7f]"
 """RE2: what may stand before the first digit of a count: quotes and any kind of blank."""
 _NOTABLE: Final = rf"{_HEADER_LIKE}|{PERMISSION_TOKEN}|NVPROF is profiling|^(?:{_NO_WORD})*(?:=|$|\n)"
@@ -244,13 +239,10 @@ def _regular(table: CsvTable, lines: Lines, which: Any, places: Sequence[int]) -
 
 
 def _doubtful(lines: Lines, which: Any) -> Any:
-    """Which lines may be headers or banners; lines in which csv may put a name together are among them."""
+    """Which lines may be headers or banners."""
     first = lines.bytes[lines.starts[which]]
     doubtful = (first == ord("=")) | (first <= ord(" ")) | (first > 127)  # noqa: PLR2004
-    if any(name in lines.block for name in _HEADER_NAMES):
-        return doubtful | matches(lines.array(which), _HEADER_LIKE, full=False)
-    quotes = np.flatnonzero(lines.bytes[1:-1] == ord('"')) + 1
-    inner = ~(_BESIDE_QUOTES[lines.bytes[quotes - 1]] | _BESIDE_QUOTES[lines.bytes[quotes + 1]])
-    odd = np.zeros(len(lines), np.bool_)
-    odd[np.searchsorted(lines.ends, quotes[inner])] = True
-    return doubtful | odd[which]
+    array = lines.array(which)
+    titled = matches(array, _TITLED, full=False)
+    # Names of kernels may hold a title, too.
+    return doubtful | (titled & matches(array, _HEADER_LIKE, full=False) if titled.any() else titled)

@@ -178,9 +178,11 @@ class TraceCounts(_Wide):
                 continue
             names.add(counter)
             if counter in self.known:
-                # A header may name a counter twice: the last value counts.
-                before = cells[counter].texts if counter in cells else pa.nulls(len(rows), pa.string())
-                texts = pc.if_else(pa.array(there), rows.columns[place], before)
+                texts = rows.columns[place]
+                if not there.all():
+                    # A header may name a counter twice: the last value counts.
+                    before = cells[counter].texts if counter in cells else pa.nulls(len(rows), pa.string())
+                    texts = pc.if_else(pa.array(there), texts, before)
                 cells[counter] = unglued(texts, rows.lines, self.table.unit(place), self.table.header.index(counter))
         identity = {"kernel": _changed(self.column(rows, "Kernel"), str)}
         identity["device"] = _changed(self.column(rows, "Device"), _device)
