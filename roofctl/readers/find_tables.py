@@ -18,7 +18,7 @@ import numpy as np
 
 from roofctl.core.profiler_text import PERMISSION_TOKEN
 from roofctl.readers.split import Lines, Rows, are_counts, matches, split, split_fields
-from roofctl.readers.streams import Block
+from roofctl.readers.streams import BLOCK_BYTES, Block
 from roofctl.readers.tables import COUNT, TITLES, CsvTable, Reader, add_row, open_table
 
 _BANNER: Final = re.compile(r"\s*(?:==(?:[A-Z]+|\d+)==|={8,}(?:\s|$))")
@@ -104,6 +104,11 @@ class Scanner:
         self._open_reader = open_reader
         self._number = 1
         self._window = FEW
+
+    def block_bytes(self) -> int:
+        """Bytes that are best read at a time: fewer of wide rows, whose columns all wait for the last block."""
+        wide = self._table is not None and self._table.kind == "ncu_raw"
+        return BLOCK_BYTES if wide else 2 * BLOCK_BYTES
 
     def lines(self, block: Block) -> Lines:
         """The next lines of the file, not yet numbered."""

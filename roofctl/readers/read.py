@@ -26,7 +26,7 @@ from roofctl.readers.tables import CsvTable, Reader
 
 __all__ = ["read_file", "read_text"]
 
-Blocks = Callable[[Callable[[], bool]], Iterator[Block]]
+Blocks = Callable[[Scanner], Iterator[Block]]
 """Gives the blocks of a text, from its begin each time; is given whether a table is in sight."""
 
 
@@ -63,7 +63,7 @@ def read_file(path: Path, *, decimal: DecimalSeparator | None = None) -> list[Pa
         return ncurep.read_report(path) or export.plain(read_text(export.printed(path), str(path)))
     if databases.is_database(path):
         raise databases.refusal(path)
-    return _read(lambda promising: text.text_blocks(path, promising), str(path), decimal)
+    return _read(partial(text.text_blocks, path), str(path), decimal)
 
 
 def read_text(content: bytes, source: str, *, decimal: DecimalSeparator | None = None) -> list[Part]:
@@ -105,7 +105,7 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
 def _scan(blocks: Blocks, source: str, open_reader: Callable[[CsvTable], Reader | None]) -> Scan:
     save_memory()
     scanner = Scanner(open_reader)
-    for lines in text.ahead(map(scanner.lines, blocks(lambda: scanner.promising)), scanner.prepare):
+    for lines in text.ahead(map(scanner.lines, blocks(scanner)), scanner.prepare):
         scanner.feed(lines)
         if scanner.found.foreign_lines > text.MOST_LINES:
             raise text.too_long(source)

@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from roofctl.core.errors import InputError
 from roofctl.readers import streams
 from roofctl.readers.databases import MAGIC as DATABASE
+from roofctl.readers.find_tables import Scanner
 
 MOST_LINES: Final = 20_000_000
 """Lines outside tables: beyond it a file is no capture."""
@@ -39,15 +40,15 @@ def check_text(path: Path) -> None:
     _refuse_binary(path, data)
 
 
-def text_blocks(path: Path, promising: Callable[[], bool]) -> Iterator[streams.Block]:
-    """The content of a text file as ``plain_text``, in blocks of whole lines; ``promising``: a table is in sight.
+def text_blocks(path: Path, scanner: Scanner) -> Iterator[streams.Block]:
+    """The content of a text file as ``plain_text``, in blocks of whole lines, as large as ``scanner`` wants them.
 
     UTF-8 with or without a byte-order mark, UTF-16 with or without one (PowerShell redirects), also
     packed with gzip or zstd. Raises InputError as ``check_text`` and ``streams.blocks`` do.
     """
     check_text(path)
     blank = True
-    for block in streams.blocks(path, fruitless=lambda: not promising()):
+    for block in streams.blocks(path, scanner.block_bytes, fruitless=lambda: not scanner.promising):
         blank = blank and not block.strip()
         yield plain_text(block)
     if blank:
