@@ -46,8 +46,10 @@ def select(table: KernelTable, selection: Selection) -> list[int]:
     """
     selection.check()
     frame = table.frame
-    names = frame["kernel"].unique()
-    kept = frame.loc[frame["kernel"].isin([name for name in names if selection.keeps(name)]), ["kernel", "capture"]]
+    kept = frame[["kernel", "capture"]]
+    if selection.kernel or selection.exclude:
+        names = frame["kernel"].unique()
+        kept = kept[frame["kernel"].isin([name for name in names if selection.keeps(name)])]
     if kept.empty:
         filters = (("--kernel", selection.kernel), ("--exclude", selection.exclude))
         given = " ".join(f"{option} {pattern!r}" for option, pattern in filters if pattern)
