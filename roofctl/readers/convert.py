@@ -37,9 +37,9 @@ from roofctl.readers.split import coded, content, matches
 LARGEST: Final = 10**18
 """No launch counts more; weighted sums of several counters still fit 64 bits."""
 _EXACT: Final = 2**53
-"""Up to here a float holds every whole number."""
+"""Up to here a float holds every integer."""
 _EXACT_DIGITS: Final = 15
-"""Numbers of so many digits are told apart by a float, and whole ones among them are whole as floats."""
+"""A float holds every number of up to so many digits exactly enough to tell whether it is an integer."""
 _MISSING: Final = pa.array([*sorted(MISSING), *sorted(map(str.upper, MISSING))], pa.string())
 _FEW_CELLS: Final = 4_096
 """Cells that are worth a call of their own, and a sample of more."""
@@ -167,7 +167,7 @@ class Converter:
             raise InputError(
                 f"{self.source} line {cell.line}: {cell.text!r} under {counter} is not a number "
                 f"(decimal {self.decimal}); expected one such as {EXAMPLES[self.decimal]} or n/a",
-                hint="if the file uses the other decimal mark, state it with --decimal",
+                hint="if the file uses the other decimal separator, state it with --decimal",
             ) from error
         if value is None:
             return None

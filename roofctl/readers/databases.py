@@ -64,9 +64,9 @@ def _of_nvprof(path: Path, file: sqlite3.Connection, tables: set[str]) -> InputE
         commands.append(f"nvprof -i {path.name} --csv --print-gpu-trace -u ns --log-file {path.stem}-time.csv")
     if held["metric values"] or held["event values"]:
         commands.append(f"nvprof -i {path.name} --csv --log-file {path.stem}-counts.csv")
-    said = ", ".join(f"{count:,} {what}" for what, count in held.items())
+    contents = ", ".join(f"{count:,} {what}" for what, count in held.items())
     return InputError(
-        f"{path} is a database of nvprof (SQLite) with {said}; only nvprof can tell which counters they are",
+        f"{path} is a database of nvprof (SQLite) with {contents}; only nvprof can tell which counters they are",
         hint=f"print it where nvprof is: {'; '.join(commands)}"
         if commands
         else "no kernel was profiled: check the kernel filter and that the app uses the GPU, then profile again",

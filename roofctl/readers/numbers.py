@@ -99,7 +99,7 @@ def decide(evidence: Evidence, where: str) -> DecimalSeparator:
     """The decimal separator of a file. Raises InputError when its values contradict each other or leave it open."""
     if evidence.point and evidence.comma:
         raise InputError(
-            f"{where} mixes decimal marks: {evidence.point!r} and {evidence.comma!r}",
+            f"{where} mixes decimal separators: {evidence.point!r} and {evidence.comma!r}",
             hint="files of two locales were put together; give them separately, or state --decimal point|comma",
         )
     if evidence.comma:
@@ -107,7 +107,8 @@ def decide(evidence: Evidence, where: str) -> DecimalSeparator:
     if evidence.point or not evidence.ambiguous:
         return "point"
     raise InputError(
-        f"{where}: {evidence.ambiguous!r} may hold a thousands separator or a decimal mark; no other value decides it",
+        f"{where}: {evidence.ambiguous!r} may hold a thousands separator or a decimal separator; "
+        "no other value decides it",
         hint="state it: " + " or ".join(f"--decimal {decimal} ({example})" for decimal, example in EXAMPLES.items()),
     )
 

@@ -260,8 +260,8 @@ def _nothing_read(source: str, found: Scan, notes: Sequence[Note]) -> Exception:
             f"{source} has the header of a table ({kinds}) but no row under it: no kernel was profiled",
             hint="check the kernel filter, and that the profiler run finished",
         )
-    said = "; ".join(note.text.partition(": ")[2] for note in notes)
+    reasons = "; ".join(note.text.partition(": ")[2] for note in notes)
     return NoKernels(
-        f"{source}: all {rows} rows were passed over, none is a kernel ({said})",
+        f"{source}: all {rows} rows were passed over, none is a kernel ({reasons})",
         hint="capture kernels: ncu --csv --page raw …, or nvprof --csv --print-gpu-summary",
     )

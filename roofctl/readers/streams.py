@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 from roofctl.core.errors import InputError
 
 BLOCK_BYTES: Final = 5 << 19
-"""Larger blocks cost less time each, and all that are under way at once more room."""
+"""Larger blocks cost less time, and more memory for all that are read at once."""
 LONGEST_LINE: Final = 32 << 20
 """Bytes of a line; the widest raw page (8,000 counters) has lines of half a million."""
 
@@ -51,13 +51,13 @@ _HALF: Final = 0.4
 Block = bytes | bytearray
 
 Progress = Callable[[Path, int, int], None]
-"""Told how many bytes of a file are read, and how many it has."""
+"""Called with the path, the bytes read so far and the size of the file."""
 
 _watcher: ContextVar[Progress | None] = ContextVar("watcher", default=None)
 
 
 def watcher() -> Progress | None:
-    """Who is to be told what is read here; for readers that do not read their file themselves."""
+    """The watcher of this context, for readers that do not read their file themselves."""
     return _watcher.get()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roofctl.readers.ncurep import container
-from roofctl.readers.ncurep.container import NotWhole, small_report
+from roofctl.readers.ncurep.container import IncompleteReport, small_report
 
 from support.report_files import HEAD, block, text, whole, write
 
@@ -42,7 +42,7 @@ def test_every_cut_is_noticed_but_one_between_blocks(tmp_path: Path) -> None:
         if end in between:
             container.index(path)
             continue
-        with pytest.raises(NotWhole, match=r"cut|beyond"):
+        with pytest.raises(IncompleteReport, match=r"cut|beyond"):
             container.index(path)
 
 
@@ -50,14 +50,14 @@ def test_every_cut_is_noticed_but_one_between_blocks(tmp_path: Path) -> None:
     "tail", [b"\xff\xff\xff\xff", struct.pack("<I", 3) + b"\x0b\x00\x00", struct.pack("<I", 2) + b"\x80\x80", b"x"]
 )
 def test_what_follows_and_is_no_block_is_noticed(tmp_path: Path, tail: bytes) -> None:
-    with pytest.raises(NotWhole):
+    with pytest.raises(IncompleteReport):
         container.index(write(tmp_path, block([b"\x08\x01"]), tail))
 
 
 def test_a_result_larger_than_its_block_is_noticed(tmp_path: Path) -> None:
     header = whole(2, 1) + whole(5, 6)
     bad = struct.pack("<I", len(header)) + header + struct.pack("<I", 50) + b"\x08\x01"
-    with pytest.raises(NotWhole, match="a result"):
+    with pytest.raises(IncompleteReport, match="a result"):
         container.index(write(tmp_path, bad))
 
 
@@ -65,12 +65,12 @@ def test_a_result_larger_than_its_block_is_noticed(tmp_path: Path) -> None:
 def test_more_results_than_a_block_has_room_for_are_noticed(tmp_path: Path, claimed: int) -> None:
     header = whole(2, claimed) + whole(5, 12)
     bad = struct.pack("<I", len(header)) + header + bytes(12)
-    with pytest.raises(NotWhole, match=f"claims {claimed:,} results in 12 bytes"):
+    with pytest.raises(IncompleteReport, match=f"claims {claimed:,} results in 12 bytes"):
         container.index(write(tmp_path, bad))
 
 
 def test_an_empty_result_is_noticed(tmp_path: Path) -> None:
-    with pytest.raises(NotWhole, match="is empty"):
+    with pytest.raises(IncompleteReport, match="is empty"):
         container.index(write(tmp_path, block([b"\x08\x01\x08\x01\x08\x01", b""])))
 
 

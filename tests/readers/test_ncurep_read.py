@@ -109,7 +109,7 @@ def test_a_packed_report_for_which_there_is_no_room(tmp_path: Path, monkeypatch:
     ("content", "said"),
     [
         (gzip.compress(REPORT.read_bytes(), mtime=0)[:-9], "is compressed but damaged or cut off"),
-        (gzip.compress(REPORT.read_bytes()[:-9], mtime=0), "is an Nsight Compute report that is not whole"),
+        (gzip.compress(REPORT.read_bytes()[:-9], mtime=0), "is an incomplete Nsight Compute report"),
         (gzip.compress(b"NVR\0" + bytes(900), mtime=0), "is an Nsight Compute report in which no kernel was profiled"),
         (gzip.compress(b"NVR\0" + bytes(300 << 20), mtime=0), "unpacks to more than 400 times its size"),
     ],
@@ -337,7 +337,7 @@ def test_a_cut_report_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cut.ncu-rep"
     for end in (5, 11, 300, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:end])
-        assert "not whole" in refused(path).message, end
+        assert "incomplete" in refused(path).message, end
 
 
 def test_an_empty_file_and_a_folder_are_refused(tmp_path: Path) -> None:

@@ -139,14 +139,14 @@ def test_unambiguous_values_settle_the_mark(cells: list[str], mark: DecimalSepar
 
 @pytest.mark.parametrize("cells", [["117.344"], ["181,600", "7"], ["1.234", "12,345"]])
 def test_only_ambiguous_values_are_refused_with_the_way_out(cells: list[str]) -> None:
-    with pytest.raises(InputError, match=r"f\.csv: .* may hold a thousands separator or a decimal mark") as caught:
+    with pytest.raises(InputError, match=r"f\.csv: .* may hold a thousands separator or a decimal separator") as caught:
         decide(gather(cells), "f.csv")
     assert "--decimal point" in caught.value.hint
     assert "--decimal comma" in caught.value.hint
 
 
 def test_mixed_marks_are_refused() -> None:
-    with pytest.raises(InputError, match=r"mixes decimal marks: '1,234,567' and '1\.234\.567'"):
+    with pytest.raises(InputError, match=r"mixes decimal separators: '1,234,567' and '1\.234\.567'"):
         decide(gather(["1,234,567", "1.234.567"]), "f.csv")
 
 

@@ -251,7 +251,7 @@ def test_exponents_are_said_to_have_lost_digits() -> None:
     assert "1 values are in exponent form" in part.notes[0].text
 
 
-# --- decimal mark of a file -------------------------------------------------------------------------------------------
+# --- decimal separator of a file ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_only_ambiguous_values_need_an_answer(page: Callable[..., str]) -> None:
 
 
 def test_mixed_marks_are_refused() -> None:
-    with pytest.raises(InputError, match="mixes decimal marks"):
+    with pytest.raises(InputError, match="mixes decimal separators"):
         parts(ncu_raw([L("k(int)", {ISSUED: "1,234,567", THREAD: "1.234.567"})]))
 
 

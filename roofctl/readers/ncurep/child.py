@@ -27,7 +27,7 @@ MEMORY_BYTES: Final = 4 << 30
 """Address space of a child; its slices need a tenth of it."""
 _SLICE_LAUNCHES: Final = 1000
 _SLICE_BYTES: Final = 32 << 20
-"""How much goes into one small report: NVIDIA's reader takes about 25 times the room of what it reads."""
+"""How much goes into one small report: NVIDIA's reader takes about 25 times the memory of what it reads."""
 
 DEVICE_NAME: Final = "device__attribute_display_name"
 CAPABILITY: Final = tuple(f"device__attribute_compute_capability_{part}" for part in ("major", "minor"))

@@ -34,7 +34,7 @@ _RESULTS, _SESSION, _TEXTS, _PAYLOAD, _PROCESS = 2, 3, 4, 5, 6
 _VERSION: Final = re.compile(rb"(\d{4}\.\d+\.\d+)(?:\.\d+)* \(build ")
 
 
-class NotWhole(ValueError):  # noqa: N818 - reads as what happened
+class IncompleteReport(ValueError):  # noqa: N818 - the name says what is wrong
     """The file does not have the form of a report, or ends too early. The text says where and how."""
 
 
@@ -76,11 +76,11 @@ def is_report(path: Path) -> bool:
 
 
 def index(path: Path) -> Index:
-    """Look through a report without reading its results. Raises NotWhole, and OSError."""
+    """Look through a report without reading its results. Raises IncompleteReport, and OSError."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if file.read(len(MAGIC)) != MAGIC:
-            raise NotWhole("it does not begin as a report does")
+            raise IncompleteReport("it does not begin as a report does")
         found = Index()
         head = _message(file, size, "the file header")
         found.head = MAGIC + _length(len(head)) + head
@@ -109,10 +109,12 @@ def _block(file: BinaryIO, size: int, found: Index) -> None:
             elif number == _SESSION and kind == BYTES:
                 found.sessions.append(header)
     except (ValueError, IndexError) as error:
-        raise NotWhole(f"the block at byte {begin:,} is damaged") from error
+        raise IncompleteReport(f"the block at byte {begin:,} is damaged") from error
     end = file.tell() + numbers[_PAYLOAD]
     if end > size:
-        raise NotWhole(f"it is cut: the block at byte {begin:,} goes on to byte {end:,}, the file ends at {size:,}")
+        raise IncompleteReport(
+            f"it is cut: the block at byte {begin:,} goes on to byte {end:,}, the file ends at {size:,}"
+        )
     _results(file, (begin, end), numbers[_RESULTS], process, found)
     file.seek(end)
 
@@ -126,14 +128,14 @@ def _results(file: BinaryIO, block: tuple[int, int], count: int, process: str, f
     begin, end = block
     at = file.tell()
     if count * _LEAST_RESULT > end - at:
-        raise NotWhole(f"the block at byte {begin:,} claims {count:,} results in {end - at:,} bytes")
+        raise IncompleteReport(f"the block at byte {begin:,} claims {count:,} results in {end - at:,} bytes")
     for _ in range(count):
         length = _length_at(file, at, end, "a result")
         at += _LENGTH_BYTES
         if not length:
-            raise NotWhole(f"a result at byte {at:,} is empty")
+            raise IncompleteReport(f"a result at byte {at:,} is empty")
         if length > _LARGEST_RESULT:
-            raise NotWhole(f"a result of {length:,} bytes at byte {at:,} is larger than any")
+            raise IncompleteReport(f"a result of {length:,} bytes at byte {at:,} is larger than any")
         found.results.append(Stored(at, length, process))
         at += length
 
@@ -143,7 +145,7 @@ def _message(file: BinaryIO, size: int, what: str) -> bytes:
     length = _length_at(file, at, size, what)
     at += _LENGTH_BYTES
     if length > _LARGEST_HEADER:
-        raise NotWhole(f"{what} of {length:,} bytes at byte {at:,} is larger than any")
+        raise IncompleteReport(f"{what} of {length:,} bytes at byte {at:,} is larger than any")
     file.seek(at)
     return file.read(length)
 
@@ -152,7 +154,7 @@ def _length_at(file: BinaryIO, at: int, end: int, what: str) -> int:
     text = os.pread(file.fileno(), _LENGTH_BYTES, at)  # a file's own read would fill its buffer each time
     length = int.from_bytes(text, "little") if len(text) == _LENGTH_BYTES else end
     if at + _LENGTH_BYTES + length > end:
-        raise NotWhole(f"it is cut or damaged: {what} at byte {at:,} goes on beyond byte {end:,}")
+        raise IncompleteReport(f"it is cut or damaged: {what} at byte {at:,} goes on beyond byte {end:,}")
     return length
 
 

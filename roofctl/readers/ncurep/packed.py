@@ -47,7 +47,7 @@ def _unpack(path: Path, plain: Path) -> None:
     except OSError as error:
         raise InputError(
             f"{path} is a packed report that cannot be unpacked into {plain.parent.parent}: {error.strerror}",
-            hint="set TMPDIR to a folder with more room; or unpack it, and give the unpacked file",
+            hint="set TMPDIR to a folder with more space; or unpack it, and give the unpacked file",
         ) from error
 
 

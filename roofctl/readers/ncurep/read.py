@@ -32,7 +32,7 @@ from roofctl.readers import streams
 from roofctl.readers.convert import LARGEST, Cell, Converter, array, shape
 from roofctl.readers.ncurep import container
 from roofctl.readers.ncurep.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
-from roofctl.readers.ncurep.container import Index, NotWhole, Stored
+from roofctl.readers.ncurep.container import IncompleteReport, Index, Stored
 from roofctl.readers.ncurep.export import by_hand
 from roofctl.readers.numbers import Number, to_base
 from roofctl.readers.parts import part_of
@@ -46,7 +46,7 @@ _BYTES_PER_SECOND: Final = 1 << 20
 """A child may take this long, and longer for a large report: a tenth of the speed measured."""
 _TAIL: Final = 160
 _EXACT: Final = 2**53
-"""Up to here a float holds every whole number."""
+"""Up to here a float holds every integer."""
 _NO_MEMORY: Final = re.compile(r"MemoryError|bad_alloc|Cannot allocate memory|failed to map segment")
 _OF_READER: Final = re.compile(r'File "[^"]*ncu_report[^"]*", line|in _read_slice$', re.MULTILINE)
 """What a traceback of the child shows where NVIDIA's reader failed, or gave what no report holds."""
@@ -121,14 +121,14 @@ def ask(path: Path, index: Index, counters: Sequence[str]) -> list[Answer] | Non
 def _index(path: Path) -> Index:
     try:
         return container.index(path)
-    except NotWhole as error:
+    except IncompleteReport as error:
         if not container.is_report(path):
             raise InputError(
                 f"{path} is named as an Nsight Compute report but does not begin as one (NVR)",
                 hint="the file is damaged or of another kind: copy it again, or profile again",
             ) from error
         raise InputError(
-            f"{path} is an Nsight Compute report that is not whole: {error}",
+            f"{path} is an incomplete Nsight Compute report: {error}",
             hint="copy it again, or profile again: a run that was killed leaves such a file",
         ) from error
     except OSError as error:

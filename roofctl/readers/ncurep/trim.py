@@ -25,7 +25,7 @@ _TWO_BYTES: Final = 0x3FFF
 _ALIKE: Final = ("numa__", "nvlink__", "c2clink__")
 """Metrics that are nearly always the same in all results, and never wanted."""
 
-# Fields of a result that say nothing of its numbers, and that NVIDIA's reader takes most of its time and room for.
+# Fields of a result that hold none of its numbers, and that NVIDIA's reader takes most of its time and room for.
 _UNUSED: Final = frozenset(encoded(number << 3 | BYTES) for number in (17, 19, 21, 28))
 """Sections of the details page, findings of rules, NVTX ranges, the call stack."""
 
