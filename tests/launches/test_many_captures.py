@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -170,21 +169,6 @@ def test_completing_many_files_looks_at_each_once(monkeypatch: pytest.MonkeyPatc
     (work,) = read_text(ncu_raw([L("a(int)", {ISSUED: 5})]).encode(), "work.csv")
     assert len(complete([Part(work.frame, f"{n}.csv", work.names) for n in range(500)])) == 500
     assert calls == 500
-
-
-def test_time_grows_with_the_number_of_captures() -> None:
-    parts = [rank(number) for number in range(50)]
-
-    def seconds(copies: int) -> float:
-        times = []
-        for _ in range(3):
-            began = time.process_time()
-            kernels(parts * copies)
-            times.append(time.process_time() - began)
-        return min(times)
-
-    # Quadratic growth would be a factor of 256; other work on the machine disturbs a little.
-    assert seconds(16) < 32 * seconds(1)
 
 
 def test_launches_without_any_known_counter() -> None:

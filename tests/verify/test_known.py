@@ -16,8 +16,6 @@ from roofctl.verify.build import known_paths, sources
 from roofctl.verify.expect import Circumstances, expectations
 from roofctl.verify.known_kernels import ITERATIONS, KNOWN, MATRIX, KnownKernel, LaunchShape, known_kernel
 
-pytestmark = pytest.mark.xdist_group("known kernels")  # nvcc builds them once
-
 FOLDER = shipped("kernels") / "known"
 ARCHITECTURES = ("75", "80", "86", "89", "90")
 
