@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from roofctl.cli.common import TALK, Talk
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C act again: a shell starts commands in the background with it ignored, and children inherit that."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture
