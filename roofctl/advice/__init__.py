@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from roofctl.advice.finding import Finding
-from roofctl.advice.rules import advise, moves_constants, near_roof, verdict
+from roofctl.advice.rules import advise, moves_constants
 
-__all__ = ["Finding", "advise", "moves_constants", "near_roof", "verdict"]
+__all__ = ["Finding", "advise", "moves_constants"]

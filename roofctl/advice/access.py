@@ -92,6 +92,10 @@ def atomics(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     known = facts.numbers("l1_global_atomic_sectors", "l1_global_sectors")
     if known is None or not known[1] or known[0] < limits.atomics_share * known[1]:
         return None
+    # A kernel whose data come by bulk copies has few global sectors, and those of its scheduler say nothing.
+    everything = facts.number("l1_transactions")
+    if everything is not None and known[0] < limits.finding_share * everything:
+        return None
     share = known[0] / known[1]
     text = (
         f"{percent(share)} of L1's global sectors are atomics and reductions (a reduction counts one per lane, also on "

@@ -1,208 +1,133 @@
-"""What binds: a memory level, a pipe, instruction issue, or none of them."""
+"""What helps against the limit of a kernel, for each thing that can be the limit."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from roofctl.advice.finding import FP_TYPES, Finding, KernelFacts
+from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
-from roofctl.core.levels import LEVELS
 from roofctl.core.units import percent
 
-_HELPS: Final = {
-    "hbm": "device memory binds; move fewer bytes: narrower types, no array read twice, reuse in L2, L1 or registers",
-    "l2": "L2 binds; keep what is used again in shared memory or registers, and use whole sectors",
-    "l1": "L1 binds; load wider words, and keep what is used again in registers",
-    "shared": "shared memory binds; use wider accesses, or keep values in registers and exchange them by shuffles",
+_HELPS: Final[Mapping[str, str]] = {
+    "hbm": "move fewer bytes: narrower types, no array read twice, reuse in L2, L1 or registers",
+    "l2": "keep what is used again in shared memory or registers, and use whole sectors",
+    "l1": "load wider words, and keep what is used again in registers",
+    "shared": "use wider accesses, keep values in registers, or exchange them by shuffles",
+    "issue": "do more per instruction: wider loads, fused multiply-adds, packed types, fewer index computations",
+    "fma": "do fewer operations, move index arithmetic out of the loop, or use a narrower type",
+    "alu": "simplify index and bit arithmetic: hoist it out of the loop, strength-reduce divisions and remainders",
+    "fp64": "use FP32 where the precision allows it (many GPUs have few FP64 units), or FP64 tensor cores for products",
+    "fp16": "use tensor cores where the work is a matrix product",
+    "xu": "use fewer or approximate transcendental functions (__sinf, __expf, -use_fast_math), a table, or a polynomial",
+    "lsu": "load wider words (float4), keep tiles in registers, and exchange values by shuffles less often",
+    "tex": "fetch wider texels, or load through L1 where no filtering is needed",
+    "uniform": "compute addresses and loop counts once outside the loop",
+    "tensor": "use a narrower type, or 2:4 sparsity; the products themselves run at the hardware's limit",
+    "system": "copy the data to device memory once, or prefetch managed memory (cudaMemPrefetchAsync)",
+    "peer": "keep a copy of the data on this GPU, and exchange only what changes",
+    "atomics": "many atomics meet on few addresses: combine values in the warp or block first, then update memory once",
+}
+
+_KINDS: Final[Mapping[str, str]] = {
+    "hbm": "dram_bound",
+    "system": "host_memory",
+    "peer": "peer_memory",
+    "atomics": "atomics_contended",
+    **dict.fromkeys(("fp64", "fma", "fp16", "tensor"), "arithmetic_bound"),
+}
+"""Stable names of findings, where they are not ``RESOURCE_bound``."""
+
+_SMALLEST_STEP: Final = 8
+"""Registers of a thread are given out in steps of eight."""
+
+_REGISTERS: Final = 65_536
+"""32-bit registers of a multiprocessor, on all GPUs from Kepler on."""
+
+
+def resource(facts: KernelFacts, limits: Thresholds) -> Finding | None:
+    """A resource near its ceiling, with the ways out."""
+    name = facts.text("limit")
+    use = facts.inside("uses", name)
+    if name not in _HELPS or use is None:
+        return None
+    figures: dict[str, float | int] = {f"{name}_use": use}
+    text = _HELPS[name]
+    parts = facts.numbers("shared_wavefronts", "l1_transactions")
+    if name == "l1" and parts and parts[1]:
+        share = min(1.0, 4 * parts[0] / parts[1])
+        figures["shared_share"] = share
+        text = f"{percent(share)} of the traffic are shared-memory wavefronts; {text}"
+    return Finding(_KINDS.get(name, f"{name}_bound"), f"at {percent(use)} of {_ceiling(facts, name)}: {text}", figures)
+
+
+def _ceiling(facts: KernelFacts, name: str) -> str:
+    pipes = ("fma", "alu", "fp64", "fp16", "xu", "lsu", "tex", "tensor")
+    if name in pipes:
+        return f"the {name.upper() if name not in ('tensor', 'tex') else name} pipe"
+    words = {"issue": "the issue slots", "atomics": "one atomic unit", "system": "the host link", "peer": "the peer link"}
+    return words.get(name, f"the {facts.label(name)} ceiling")
+
+
+def latency(facts: KernelFacts, limits: Thresholds) -> Finding | None:
+    """Nothing near its ceiling, and everything was counted: too little work in flight, by what holds it down."""
+    uses = facts.table("uses")
+    if facts.text("limit") != "latency" or not uses:
+        return None
+    highest = max(uses.values())
+    figures: dict[str, float | int] = {"highest_use": highest}
+    text = _more_in_flight(facts, figures, limits)
+    stalls = facts.table("stalls")
+    reason = max(stalls, key=lambda name: stalls[name]) if stalls else ""
+    if reason:
+        figures[f"stall_{reason}"] = stalls[reason]
+    return Finding("latency_bound", f"{_against(reason)}{text}", figures)
+
+
+_AGAINST: Final[Mapping[str, str]] = {
+    "long_scoreboard": "loads wait for memory: issue more of them before the first use (unroll), prefetch, or reuse data; ",
+    "short_scoreboard": "shared memory or special functions are waited for: interleave independent work; ",
+    "barrier": "warps wait at barriers: balance the work between them, use smaller blocks, or fewer barriers; ",
+    "wait": "each instruction waits for the one before: unroll, or give each thread several independent chains; ",
+    "no_instruction": "instructions are fetched too slowly: smaller loop bodies, less unrolling; ",
+    "lg_throttle": "the queue of memory accesses is full: fewer and wider accesses; ",
+    "mio_throttle": "the queue of shared-memory instructions is full: fewer and wider accesses; ",
+    "math_pipe_throttle": "one pipe is waited for in bursts: mix other work between its instructions; ",
+    "membar": "memory fences are waited for: fewer of them, or a narrower scope; ",
+    "branch_resolving": "branches are waited for: fewer and more predictable ones; ",
+    "drain": "writes at the end of the blocks are waited for: coalesce them, or longer blocks; ",
 }
 
 
-def verdict(facts: KernelFacts, limits: Thresholds) -> str:
-    """One sentence: what binds, the fraction of its roof that is reached, and the factor up to the roof."""
-    if binding_type := _binding_type(facts, limits):
-        name, share = binding_type
-        rest = f"{1 / share:.3g} times faster at the peak" if share < 1 else "nothing is left there"
-        unseen = ", which the instruction model does not see" if name.endswith("_tc") else ""
-        return f"bound by {label(name)} arithmetic{unseen}: {percent(share)} of its peak, {rest}"
-    bound = facts.text("bound")
-    fraction = reached(facts)
-    if not bound or not fraction:
-        return f"unknown: {_why_unknown(facts)}"
-    level = facts.text("bound_level")
-    binding = facts.label(level) if bound == "memory" else "instruction issue"
-    if fraction >= 1:
-        return f"bound by {binding}: {percent(fraction)} of its roof, nothing is left there"
-    headroom = f"{1 / fraction:.3g} times faster at the roof"
-    if fraction < limits.near_roof:
-        return f"{binding} would bind first, but only {percent(fraction)} of its roof is reached: {headroom}"
-    return f"bound by {binding}: {percent(fraction)} of its roof, {headroom}"
+def _against(reason: str) -> str:
+    return _AGAINST.get(reason, "")
 
 
-def reached(facts: KernelFacts) -> float | None:
-    """Fraction of the binding roof, as given or from the rates; None when unknown."""
-    given = facts.number("of_roof")
-    if given is not None:
-        return given
-    rates = facts.numbers("gips", "attainable_gips")
-    return rates[0] / rates[1] if rates and rates[1] > 0 else None
+def _more_in_flight(facts: KernelFacts, figures: dict[str, float | int], limits: Thresholds) -> str:
+    occupancy = facts.numbers("occupancy", "occupancy_limit")
+    if occupancy is None:
+        return "more warps in flight, or more independent work per thread"
+    figures["occupancy"], figures["occupancy_limit"] = occupancy
+    limiter = facts.text("limiter")
+    if occupancy[1] < limits.full_occupancy and limiter == "registers" and (step := _fewer_registers(facts)):
+        figures["registers_per_thread"] = step[0]
+        return f"registers hold occupancy to {percent(occupancy[1])}: at most {step[1]} a thread (of {step[0]:.0f}) let one more block fit"
+    if occupancy[1] < limits.full_occupancy and limiter == "shared memory":
+        return f"shared memory holds occupancy to {percent(occupancy[1])}: use less of it per block"
+    if occupancy[1] < limits.full_occupancy and limiter == "blocks":
+        return f"small blocks hold occupancy to {percent(occupancy[1])}: use more threads per block"
+    return "give each thread more independent work"
 
 
-def _why_unknown(facts: KernelFacts) -> str:
-    if not facts.number("seconds"):
-        return "no time was captured"
-    if facts.number("gips") is None:
-        return "instructions were not counted"
-    if facts.number("peak_gips") is None:
-        return "there are no ceilings to compare with"
-    unknown = [
-        facts.label(level)
-        for level in LEVELS
-        if facts.number(f"{level}_of_roof") is None and facts.number(f"{level}_transactions") != 0
-    ]
-    if len(unknown) < len(LEVELS):
-        return f"{' and '.join(unknown)} could bind, and {'was' if len(unknown) == 1 else 'were'} not counted"
-    return "no memory level was counted that has a ceiling"
-
-
-def near_roof(facts: KernelFacts, limits: Thresholds) -> bool:
-    """Whether the kernel is known to be near a roof or a peak, so that its shape costs it little."""
-    fraction = reached(facts)
-    near = fraction is not None and fraction >= limits.near_roof
-    return near or arithmetic(facts, limits) is not None or issue(facts, limits) is not None
-
-
-def memory_level(facts: KernelFacts, limits: Thresholds) -> Finding | None:
-    """A memory level that binds, with what helps there. L1 also needs the parts of its traffic."""
-    level = facts.text("bound_level")
-    fraction = facts.number(f"{level}_of_roof") if level in LEVELS else None
-    if facts.text("bound") != "memory" or fraction is None or fraction < limits.near_roof:
+def _fewer_registers(facts: KernelFacts) -> tuple[float, int] | None:
+    """Registers per thread now, and the most with which one more block fits on a multiprocessor."""
+    known, threads = facts.numbers("registers_per_thread", "blocks_by_registers"), facts.size("block")
+    if known is None or not threads:
         return None
-    figures: dict[str, float | int] = {f"{level}_of_roof": fraction}
-    kind = "dram_bound" if level == "hbm" else f"{level}_bound"
-    where = f"at {percent(fraction)} of the {facts.label(level)} roof"
-    if level != "l1":
-        return Finding(kind, f"{where}: {_HELPS[level]}", figures)
-    parts = facts.numbers("shared_wavefronts", "l1_transactions")
-    if parts is None or not parts[1]:
-        return None
-    share = 4 * parts[0] / parts[1]
-    figures["shared_share"] = share
-    helps = _HELPS["shared" if share >= limits.shared_binds else "l1"]
-    return Finding(kind, f"{where}, {percent(share)} of the traffic in shared-memory wavefronts: {helps}", figures)
-
-
-def arithmetic(facts: KernelFacts, limits: Thresholds) -> Finding | None:
-    """The type of arithmetic whose peak is near, where memory is not nearer."""
-    binding = _binding_type(facts, limits)
-    if binding is None:
-        return None
-    name, fraction = binding
-    other = "" if name.endswith("_tc") else ", or tensor cores where the work is a matrix product"
-    at = f"at {percent(fraction)} of the {label(name)} peak"
-    text = f"{at}: arithmetic binds; do fewer operations, or use a narrower type"
-    return Finding("arithmetic_bound", text + other, {"of_flop_peak": fraction})
-
-
-def _binding_type(facts: KernelFacts, limits: Thresholds) -> tuple[str, float] | None:
-    """The type of arithmetic that binds, and the fraction of its peak that is reached."""
-    known = facts.table("of_flop_peak")
-    if not known:
-        return None
-    name, fraction = max(known.items(), key=lambda entry: entry[1])
-    return None if fraction < limits.near_roof or _memory_is_nearer(facts, fraction) else (name, fraction)
+    fewer = int(_REGISTERS / ((known[1] + 1) * threads)) // _SMALLEST_STEP * _SMALLEST_STEP
+    return (known[0], fewer) if 0 < fewer < known[0] else None
 
 
 def label(name: str) -> str:
     """A type of arithmetic as people write it: ``fp64_tc`` is FP64 tensor."""
     return name.removesuffix("_tc").upper() + (" tensor" if name.endswith("_tc") else "")
-
-
-def _memory_is_nearer(facts: KernelFacts, fraction: float) -> bool:
-    memory = reached(facts)
-    return facts.text("bound") == "memory" and memory is not None and memory > fraction
-
-
-def issue(facts: KernelFacts, limits: Thresholds) -> Finding | None:
-    """Instruction issue that binds, where neither memory nor the arithmetic itself does."""
-    rates = facts.numbers("issued_gips", "peak_gips")
-    if rates is None or not rates[1]:
-        return None
-    fraction = rates[0] / rates[1]
-    if fraction < limits.near_roof or _memory_is_nearer(facts, fraction) or arithmetic(facts, limits):
-        return None
-    text = (
-        f"{rates[0]:.0f} of {rates[1]:.0f} GIPS issued ({percent(fraction)}): instruction issue binds; "
-        "do more per instruction: wider loads, fused multiply-adds, packed types, fewer index computations"
-    )
-    return Finding("issue_bound", text, {"issued_gips": rates[0], "peak_gips": rates[1], "issued_share": fraction})
-
-
-def latency(facts: KernelFacts, limits: Thresholds) -> Finding | None:
-    """Latency: near no roof, where every level, issue and all arithmetic were counted; else None."""
-    highest = _highest(facts, limits)
-    if highest is None or max(highest, _worst_issue(facts, limits)) >= limits.near_roof:
-        return None
-    figures: dict[str, float | int] = {"highest_fraction": highest}
-    shape = []
-    if (waves := facts.number("waves_per_sm")) is not None:
-        figures["waves_per_sm"] = waves
-        shape.append(f"{waves:.3g} waves" if waves else "under 0.005 waves")
-    if (blocks := facts.size("grid")) is not None:
-        figures["blocks"] = blocks
-        shape.append(f"{blocks:,} blocks")
-    launched = f" (launched in {' of '.join(shape)})" if shape else ""
-    text = (
-        f"at most {percent(highest)} of any counted roof{launched}: latency binds, or a pipe that was not counted; "
-        "more warps in flight, more independent work per thread, fewer barriers"
-    )
-    return Finding("latency_bound", text, figures)
-
-
-def _highest(facts: KernelFacts, limits: Thresholds) -> float | None:
-    """The largest fraction of all roofs; None where one that could be near was not counted.
-
-    Where integers were not counted all instructions may be some: that they could be near their pipe's limit
-    holds the advice back, and is no figure to report.
-    """
-    fractions = [_level(facts, level) for level in LEVELS]
-    fractions += [_arithmetic(facts, limits), _issue(facts, limits)]
-    known = [fraction for fraction in fractions if fraction is not None]
-    return max(known) if len(known) == len(fractions) else None
-
-
-def _level(facts: KernelFacts, level: str) -> float | None:
-    """Fraction of a level's roof; 0 where the level is known to be idle."""
-    return 0.0 if facts.number(f"{level}_transactions") == 0 else facts.number(f"{level}_of_roof")
-
-
-def _arithmetic(facts: KernelFacts, limits: Thresholds) -> float | None:
-    """The largest fraction of the peaks of all types that do any work; None when a type is unknown."""
-    work = {name: facts.number(f"{name}_flops") for name in FP_TYPES}
-    tensor = facts.tensor_operations()
-    if None in work.values() or not tensor:
-        return None
-    if facts.is_constant_moves(limits.constant_moves_share):
-        work["fp16"] = 0
-    work.update({f"{name}_tc": operations for name, operations in tensor.items()})
-    fractions = [facts.inside("of_flop_peak", name) for name, operations in work.items() if operations]
-    known = [fraction for fraction in fractions if fraction is not None]
-    return max(known, default=0.0) if len(known) == len(fractions) else None
-
-
-def _issue(facts: KernelFacts, limits: Thresholds) -> float | None:
-    """Fraction of the issue slots, or of the integer pipe where that is nearer and integers were counted."""
-    rates = facts.numbers("issued_gips", "peak_gips")
-    if rates is None or not rates[1]:
-        return None
-    issued = rates[0] / rates[1]
-    integers = facts.numbers("integer_instructions", "thread_instructions")
-    share = integers[0] / integers[1] if integers and integers[1] else 0.0
-    return max(issued, issued * share / limits.integer_rate)
-
-
-def _worst_issue(facts: KernelFacts, limits: Thresholds) -> float:
-    """Fraction of the integer pipe's limit if all instructions were integers; 0 where these were counted."""
-    rates = facts.numbers("issued_gips", "peak_gips")
-    if facts.number("integer_instructions") is not None or rates is None or not rates[1]:
-        return 0.0
-    return rates[0] / rates[1] / limits.integer_rate

@@ -23,7 +23,11 @@ class Thresholds:
     """One number per name; what each means and why stands beside it in ``thresholds.yaml``."""
 
     near_roof: float
-    integer_rate: float
+    equal_uses: float
+    issue_alone: float
+    far_from_limits: float
+    unequal_blocks: float
+    full_occupancy: float
     launch_close: float
     idle_share: float
     tail_waves: float

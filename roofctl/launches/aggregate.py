@@ -44,6 +44,8 @@ class KernelTable:
     ``capture`` (index into ``captures``), ``kernel``, ``block``, ``grid``, ``launches``, and per quantity X
     ``X`` (mean per launch), ``X_min``, ``X_max``, for times and counts ``X_total``, for the time and its clock
     ``X_median``. A median that cannot be known (of a summary of several launches) is missing.
+    Times and clocks are those of all launches that have them; all else is of the ``counted_launches`` (see
+    ``_counted``), whose mean time is ``counted_seconds``: rates are counts over this time.
     ``caveats``: per row, texts per quantity of what is not exact.
     """
 
@@ -65,8 +67,7 @@ def aggregate(table: LaunchTable, group: Group) -> KernelTable:
     _check_launches(table, group)
     notes: list[list[Note]] = [[] for _ in table.captures]
     keys, frame = _keys(table, group, notes)
-    frame = _complete_launches(frame, table, notes)
-    by_part = _by_part(frame, keys, _quantities(table.parts))
+    by_part = _by_part(frame, keys, _quantities(table.parts), _counted(frame, keys, table, notes))
     pieces: list[pd.DataFrame] = []
     caveats: list[Mapping[str, str]] = []
     infos: list[CaptureInfo] = []
@@ -133,33 +134,39 @@ def _keys(table: LaunchTable, group: Group, notes: Sequence[list[Note]]) -> tupl
     return ["kernel", *shapes], frame.assign(**shapes)
 
 
-def _complete_launches(frame: pd.DataFrame, table: LaunchTable, notes: Sequence[list[Note]]) -> pd.DataFrame:
-    """Leave out launches that lack a quantity of the instruction set which others of the same kernel have.
+def _counted(frame: pd.DataFrame, keys: Sequence[str], table: LaunchTable, notes: Sequence[list[Note]]) -> Any:
+    """Which rows the counts of their kernel come from: those with a time and all counts of the instruction set.
 
-    Counts summed over some launches and times over others would give a meaningless rate. A missing value of another
-    set's counter leaves that quantity missing, and the launch in.
+    Counts summed over some launches and times over others would give a meaningless rate. A kernel none of whose
+    launches has everything keeps them all; its missing values stay missing.
     """
     known = catalogue().quantities
-    needed = [n for n in _quantities(table.parts) if "instruction" in known[n].sets and n not in OTHER_CLOCKS]
+    needed = [
+        name
+        for name in _quantities(table.parts)
+        if name == "seconds" or (known[name].dimension == "count" and "instruction" in known[name].sets)
+    ]
     empties = {name: empty for name in needed if (empty := frame[name].isna()).any()}
-    if not empties:
-        return frame
-    kernels = [frame["part"], frame["kernel"]]
-    lacking_by = {name: empty & ~empty.groupby(kernels).transform("all") for name, empty in empties.items()}
+    groups = [frame["part"], *(frame[key] for key in keys)]
+    lacking_by = {
+        name: empty & ~empty.groupby(groups, dropna=False).transform("all") for name, empty in empties.items()
+    }
+    if not any(lacking.any() for lacking in lacking_by.values()):
+        return np.ones(len(frame), np.bool_)
     lacking = pd.concat(lacking_by, axis=1).any(axis=1)
-    if not lacking.any():
-        return frame
-    # A kernel none of whose launches has everything keeps its launches; its missing values stay missing.
-    lacking &= (~lacking).groupby(kernels).transform("any")
+    lacking &= (~lacking).groupby(groups, dropna=False).transform("any")
     for part in sorted(frame.loc[lacking, "part"].unique()):
-        rows = frame[lacking & (frame["part"] == part)]
-        names = [name for name, of in lacking_by.items() if of[frame["part"] == part].any()]
-        count = int(rows["launches"].sum())
-        launches = "1 launch is" if count == 1 else f"{count} launches are"
-        kernel_names = some(list(dict.fromkeys(map(base_name, rows["kernel"]))), 3)
-        text = f"{table.parts[part].source}: {launches} left out: no value for {some(names, 3)} there ({kernel_names})"
+        of_part = frame["part"] == part
+        rows = frame[lacking & of_part]
+        names = [name for name, of in lacking_by.items() if of[of_part].any()]
+        kernels = list(dict.fromkeys(rows["kernel"]))
+        total = int(frame.loc[of_part & frame["kernel"].isin(kernels), "launches"].sum())
+        text = (
+            f"{table.parts[part].source}: counts of {some(list(map(base_name, kernels)), 3)} are from "
+            f"{total - int(rows['launches'].sum())} of {total} launches: no value for {some(names, 3)} in the others"
+        )
         notes[int(rows["capture"].iloc[0])].append(Note(text, warning=True))
-    return frame[~lacking]
+    return (~lacking).to_numpy()
 
 
 class _Rows:
@@ -176,6 +183,10 @@ class _Rows:
         """``columns`` grouped; results are in order of appearance."""
         return columns.groupby(self.codes, sort=False)
 
+    def sum_of(self, values: pd.Series) -> Any:
+        """Sums of integers as a numpy array."""
+        return self.of(values.to_frame("value")).sum()["value"].to_numpy(dtype="int64")
+
     def common(self, name: str) -> Any:
         """The value that all rows of a group have in common, apart from missing ones; else missing."""
         codes, distinct = pd.factorize(self.frame[name])
@@ -185,52 +196,83 @@ class _Rows:
         return pd.Series(distinct, dtype=self.frame[name].dtype).reindex(np.where(low == high, low, -1)).array
 
 
-def _by_part(frame: pd.DataFrame, keys: Sequence[str], quantities: Sequence[str]) -> pd.DataFrame:
+def _by_part(frame: pd.DataFrame, keys: Sequence[str], quantities: Sequence[str], counted: Any) -> pd.DataFrame:
     """One row per part and key: mean per launch, total, median, smallest and largest value of each quantity."""
     rows = _Rows(frame, ["part", *keys])
     heads = frame[["capture", "part", *keys]].iloc[rows.firsts]
     columns: dict[str, Any] = {name: heads[name].array for name in heads}
     columns["launches"] = rows.launches
     columns.update({name: rows.common(name) for name in ("block", "grid")})
-    columns.update(_statistics(frame, quantities, rows))
+    columns.update(_statistics(frame, quantities, rows, counted))
     return pd.DataFrame(columns, copy=False)
 
 
-def _statistics(frame: pd.DataFrame, names: Sequence[str], rows: _Rows) -> dict[str, Any]:
-    """Columns of all quantities, as ``KernelTable`` has them."""
+def _statistics(frame: pd.DataFrame, names: Sequence[str], rows: _Rows, counted: Any) -> dict[str, Any]:
+    """Columns of all quantities, as ``KernelTable`` has them; counts are those of ``counted`` rows."""
+    known = catalogue().quantities
     most = int(rows.launches.sum())
     values = pd.DataFrame({name: _summable(frame, name, most) for name in names}, index=frame.index, copy=False)
-    totals = lows = highs = each = rows.of(values)
-    # Launches one by one, as nearly always: totals and ends are the values themselves.
-    if not (frame["launches"] == 1).all() or any(f"{name}_{end}" in frame for name in names for end in _ENDS):
-        by_launch = {name: frame.get(f"{name}_total", values[name] * frame["launches"]) for name in names}
-        totals = rows.of(pd.DataFrame(by_launch, index=frame.index, copy=False))
-        lows, highs = (
-            rows.of(pd.DataFrame({name: _ends(frame, name, end) for name in names}, index=frame.index))
-            for end in ("min", "max")
-        )
-    sums, low, high = totals.sum(min_count=1), lows.min(), highs.max()
-    partly = [name for name in names if values[name].array.isna().any()]
-    lacking = rows.of(values[partly].isna()).any()
+    times = [name for name in names if known[name].dimension in ("seconds", "hertz")]
+    if not counted.all():
+        values = values.assign(**{n: values[n].where(counted) for n in names if n not in times})
+    each = rows.of(values)
+    ends = _row_ends(frame, values, rows)
+    sums, low, high = (ends["total"].sum(min_count=1), ends["min"].min(), ends["max"].max())
+    missing = values.isna()
+    lacking = rows.of(missing & counted[:, None]).any()
     timed = [name for name in names if name in TIME_AND_CLOCK]
     medians = each[timed].median()
     # Of a summary the single launches are not known.
     unknown = rows.of(frame[["is_summary"]]).any()["is_summary"].to_numpy() & (rows.launches != 1)
-    result: dict[str, Any] = {}
+    counted_launches = rows.sum_of(frame["launches"].where(counted, 0))
+    result: dict[str, Any] = {"counted_launches": counted_launches}
     for name in names:
-        total = sums[name].array
-        if name in partly:
+        total, launches = sums[name].array, counted_launches
+        if name in times:
+            launches = rows.sum_of(frame["launches"].where(~missing[name], 0))
+        elif lacking[name].any():
             # A value missing in one launch of several is missing in the sum.
             total[lacking[name].to_numpy()] = pd.NA
-        result[name] = _mean(total, values[name].array.take(rows.firsts), rows)
-        if catalogue().quantities[name].additive:
+        if known[name].dimension == "fraction":
+            result[name] = _weighted_mean(frame, values[name], rows)
+        else:
+            result[name] = _mean(total, launches, values[name].array.take(rows.firsts), rows)
+        if known[name].additive:
             result[f"{name}_total"] = total
         if name in timed:
             median = medians[name].astype("Float64").array
             median[unknown] = pd.NA
             result[f"{name}_median"] = median
         result[f"{name}_min"], result[f"{name}_max"] = low[name].array, high[name].array
+    if "seconds" in names:
+        own = values["seconds"] * frame["launches"]
+        total = rows.of(pd.DataFrame({"own": own.where(counted)})).sum(min_count=1)["own"].array
+        result["counted_seconds"] = _mean(total, counted_launches, values["seconds"].array.take(rows.firsts), rows)
     return result
+
+
+def _row_ends(frame: pd.DataFrame, values: pd.DataFrame, rows: _Rows) -> dict[str, Any]:
+    """Total, smallest and largest value of each row, grouped; of single launches these are the values themselves."""
+    names = list(values)
+    if (frame["launches"] == 1).all() and not any(f"{name}_{end}" in frame for name in names for end in _ENDS):
+        return dict.fromkeys(_ENDS, rows.of(values))
+    there = values.notna()
+    by_end = {
+        "total": {name: frame.get(f"{name}_total", values[name] * frame["launches"]) for name in names},
+        **{end: {name: _ends(frame, name, end) for name in names} for end in ("min", "max")},
+    }
+    return {
+        end: rows.of(pd.DataFrame({name: column.where(there[name]) for name, column in columns.items()}))
+        for end, columns in by_end.items()
+    }
+
+
+def _weighted_mean(frame: pd.DataFrame, values: pd.Series, rows: _Rows) -> Any:
+    """Mean of a use over launches, weighted by their time: a short launch says little about the sum."""
+    seconds = frame["seconds"] if "seconds" in frame else pd.Series(1.0, frame.index)
+    weights = (seconds * frame["launches"]).where(values.notna())
+    sums = rows.of(pd.DataFrame({"value": values * weights, "weight": weights})).sum(min_count=1)
+    return (sums["value"] / sums["weight"]).astype("Float64").array
 
 
 def _summable(frame: pd.DataFrame, name: str, launches: int) -> pd.Series:
@@ -245,12 +287,13 @@ def _summable(frame: pd.DataFrame, name: str, launches: int) -> pd.Series:
     return values.astype("Float64") if largest >= 2 * _SAFE_SUM else values
 
 
-def _mean(total: Any, first: Any, rows: _Rows) -> Any:
+def _mean(total: Any, launches: Any, first: Any, rows: _Rows) -> Any:
     """Total over launches, Int64 where every mean is an integer; of a single row the value itself."""
     if rows.single.all():
         return first
-    exact = total.dtype == "Int64" and not bool((total % rows.launches != 0).any())
-    mean = total // rows.launches if exact else total.astype("Float64") / rows.launches
+    launches = np.maximum(launches, 1)  # without launches there is no total either
+    exact = total.dtype == "Int64" and not bool((total % launches != 0).any())
+    mean = total // launches if exact else total.astype("Float64") / launches
     mean[rows.single] = first[rows.single]
     return mean
 
@@ -293,7 +336,7 @@ def _first_known(columns: Sequence[pd.Series]) -> pd.Series:
 
 
 def _is_of_time(column: str) -> bool:
-    return column == "launches" or column.startswith((*TIME_AND_CLOCK, *OTHER_CLOCKS))
+    return column == "launches" or column.startswith((*TIME_AND_CLOCK, *OTHER_CLOCKS, "counted_"))
 
 
 def _by_time(parts: Sequence[PartInfo]) -> list[int]:

@@ -106,6 +106,9 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
         if caveat:
             caveats[quantity.name] = caveat
     quantities = tuple(columns)
+    if "seconds" in columns:
+        # No launch takes no time: a profiler prints 0 for one that it did not measure.
+        columns["seconds"] = columns["seconds"].where(columns["seconds"] != 0)
     columns.update(_spread(given, known.quantities["seconds"], columns))
     fixed = {name: counters[name] for name in (*IDENTITY, "launches", "is_summary")}
     frame = pd.DataFrame({**fixed, **columns}, index=counters.index, copy=False).reset_index(drop=True)
@@ -118,17 +121,19 @@ def _from_counters(given: _Given, quantity: Quantity, *, patched: bool) -> tuple
     if not possible:
         return None
     recipe = next((r for r in possible if not r.caveat(given.chip, patched=patched)), possible[0])
-    return _apply(given, recipe), recipe.caveat(given.chip, patched=patched)
+    return _apply(given, recipe, counted=quantity.dimension == "count"), recipe.caveat(given.chip, patched=patched)
 
 
-def _apply(given: _Given, recipe: Recipe) -> pd.Series:
+def _apply(given: _Given, recipe: Recipe, *, counted: bool) -> pd.Series:
+    """The quantity by a recipe; a product that is ``counted`` is an integer but for rounding."""
     frame = given.frame
     first, *rest = recipe.counters
     if recipe.operation == "quotient":
         below = frame[rest[0]].astype("Float64")
         return frame[first].astype("Float64") / below.where(below != 0)
     if recipe.operation == "product":
-        return (frame[first].astype("Float64") * frame[rest[0]].astype("Float64")).round()
+        product = frame[first].astype("Float64") * frame[rest[0]].astype("Float64")
+        return product.round() if counted else product
     weights = dict(recipe.counters)
     weights.update({name: weight for name, weight in recipe.optional.items() if name in given.valued})
     total = weighted_sum({name: frame[name] for name in weights}, weights)
@@ -160,7 +165,8 @@ def _from_quantities(
             continue
         inherited = [caveats[name] for name in composition.quantities if name in caveats]
         caveat = "; ".join(text for text in (composition.caveat, *inherited) if text)
-        candidates.append((weighted_sum(columns, composition.quantities), caveat))
+        optional = {name: weight for name, weight in composition.optional.items() if name in columns}
+        candidates.append((weighted_sum(columns, {**composition.quantities, **optional}), caveat))
     return next((c for c in candidates if not c[1]), candidates[0] if candidates else None)
 
 

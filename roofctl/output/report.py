@@ -14,11 +14,12 @@ from roofctl.output.rows import COLUMNS, rows
 from roofctl.roofline.analyse import Explained, ModelResults
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
-from roofctl.roofline.model import ISSUE, WORK_LABELS, Model, Roofline
-from roofctl.roofline.result import Result
+from roofctl.roofline.limit_words import label as limit_label
+from roofctl.roofline.limits import Limit
+from roofctl.roofline.model import WORK_LABELS, Model, Roofline
 from roofctl.study.analyse import Analysis
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 
 _NO_SPREAD: Final = {
     "seconds_median": "no median of the time: a summary does not hold the single launches",
@@ -32,17 +33,19 @@ _NARROWEST: Final = 40
 _NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
 
+_LIMIT: Final = ("limit", ">use", ">headroom")
+
 _HEADINGS: Final[Mapping[Model, tuple[str, ...]]] = {
-    "instruction": (">#", "kernel", ">launches", ">time", ">share", ">GIPS", ">lost"),
-    "flop": (">#", "kernel", "type", ">launches", ">time", ">share", ">rate", ">% peak"),
+    "instruction": (">#", "kernel", ">launches", ">time", ">share", *_LIMIT, ">issue"),
+    "flop": (">#", "kernel", "type", ">launches", ">time", ">share", *_LIMIT, ">rate", ">% peak"),
 }
 
 
 def headings(results: ModelResults) -> list[str]:
     """Headings of the table for people; ``>`` before one aligns its column right."""
     labels = [results.kernels[0].label(level) for level in LEVELS]
-    of_levels = [*(f">{label} int." for label in labels), *(f">{label} % roof" for label in labels)]
-    return [*_HEADINGS[results.model], *of_levels, "bound"]
+    rates = [">GIPS", ">lost"] if results.model == "instruction" else []
+    return [*_HEADINGS[results.model], *(f">{label}" for label in labels), *rates, *(f">{label} int." for label in labels)]
 
 
 def document(analysis: Analysis) -> dict[str, Any]:
@@ -125,10 +128,11 @@ def _ridges(roofline: Roofline, level: str) -> dict[str, Any]:
 
 
 def csv_table(results: ModelResults) -> tuple[Sequence[str], list[list[Any]]]:
-    """Columns of the model and a row per result for CSV; advice is joined by `` | ``."""
+    """Columns of the model and a row per result for CSV; advice is joined by `` | ``, ``use`` is ``l1=0.5; l2=0.1``."""
     columns = COLUMNS[results.model]
     made = rows(results)
     for row in made:
+        row["use"] = "; ".join(f"{name}={fraction:.4g}" for name, fraction in row["use"].items()) or None
         row["advice"] = " | ".join(entry["text"] for entry in row["advice"] or ()) or None
     return columns, [[row[name] for name in columns] for row in made]
 
@@ -157,13 +161,15 @@ def table(results: ModelResults) -> tuple[list[str], list[list[str]]]:
 
 
 def advice_lines(results: ModelResults, most: int = ADVISED) -> list[tuple[str, str, str]]:
-    """Verdict and advice of the ``most`` kernels with the longest total time: (prefix, name, text) a line.
+    """Verdict and advice of the ``most`` kernels that could save most time: (prefix, name, text) a line.
 
     The prefix is the number of the table where a kernel begins, and ``-`` for each advice under it, without a name.
     """
     lines: list[tuple[str, str, str]] = []
     seen: dict[str, tuple[str, str | None, float | None]] = {}
-    for number, each in enumerate(results.explained, 1):
+    numbered = list(enumerate(results.explained, 1))
+    # What could save most comes first; kernels without a known bound follow, longest first.
+    for number, each in sorted(numbered, key=lambda pair: -(pair[1].limit.headroom_seconds or 0.0)):
         kernel = each.result.kernel
         # Types of operation of one kernel share its advice; their verdicts differ.
         which = (kernel.source, kernel.grid, kernel["seconds_total"])
@@ -208,17 +214,21 @@ def full_names(names: Sequence[str]) -> str:
 
 def _cells(explained: Explained, model: Model) -> list[str]:
     result = explained.result
-    kernel = result.kernel
+    kernel, limit = result.kernel, explained.limit
+    instructions = isinstance(result, InstructionResult)
     return [
         elide(kernel.short_name, _NAME_WIDTH),
         *([WORK_LABELS[result.work] if result.work else _UNKNOWN] if isinstance(result, FlopResult) else []),
         f"{kernel.launches:,}",
         or_unknown(kernel["seconds"], duration),
         or_unknown(kernel.time_share, percent),
-        *(_rate_cells(result)),
+        limit_label(limit, kernel),
+        or_unknown(limit.use, percent),
+        headroom_text(limit),
+        *([or_unknown(limit.fraction("issue"), percent)] if instructions else _rate_cells(result)),
+        *(or_unknown(limit.fraction(level), percent) for level in LEVELS),
+        *(_rate_cells(result) if instructions else []),
         *(or_unknown(result.intensity(level, model), significant) for level in LEVELS),
-        *(or_unknown(result.of_roof(level), percent) for level in LEVELS),
-        bound_text(result),
     ]
 
 
@@ -229,13 +239,9 @@ def _rate_cells(result: InstructionResult | FlopResult) -> list[str]:
     return [or_unknown(result.per_second, lambda rate: prefixed(rate, unit)), or_unknown(result.of_peak, percent)]
 
 
-def bound_text(result: Result) -> str:
-    """``HBM`` for a kernel bound by that level's bandwidth, ``instructions`` or ``FP32`` for one bound by a peak."""
-    if result.bound is None:
-        return _UNKNOWN
-    if result.bound.level and result.bound.bound == "memory":
-        return result.kernel.label(result.bound.level)
-    return WORK_LABELS[result.points.work or ISSUE]
+def headroom_text(limit: Limit) -> str:
+    """Time above the longest known bound; ``<`` before it where not everything was counted."""
+    return or_unknown(limit.headroom_seconds, lambda seconds: ("" if limit.counted else "<") + duration(seconds))
 
 
 def or_unknown(value: Any, show: Any) -> str:

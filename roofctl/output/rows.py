@@ -13,27 +13,33 @@ from roofctl.roofline.instruction import InstructionResult
 from roofctl.roofline.model import Model
 from roofctl.roofline.result import Result
 
+L1_PARTS: Final = (
+    *("texture_sectors", "tma_load_sectors", "tma_store_sectors", "dsmem_sectors"),
+    *("shared_atomic_wavefronts", "shared_ldgsts_wavefronts", "shared_gmma_wavefronts"),
+)
+"""The parts of L1 traffic that are no plain loads and stores."""
+
 _INSTRUCTION: Final = (
     *("kernel", "short_name", "launches", "seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total"),
     *("time_share", "warp_instructions", "issued_warp_instructions"),
     *("l1_transactions", "l2_transactions", "hbm_transactions", "gips"),
-    *("l1_intensity", "l2_intensity", "hbm_intensity", "l1_of_roof", "l2_of_roof", "hbm_of_roof", "bound"),
-    # After the stable names: what bounds, and the parts that make L1, so that any weighting can be checked.
-    *("bound_level", "attainable_gips", "l1_bound", "l2_bound", "hbm_bound"),
-    *("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts"),
+    *("l1_intensity", "l2_intensity", "hbm_intensity"),
+    *("limit", "limit_use", "headroom_seconds", "all_counted", "use"),
+    # After the stable names: the parts that make L1, so that any weighting can be checked.
+    *("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts", *L1_PARTS),
     *("thread_instructions", "sm_clock_hz", "grid", "block", "source"),
     *("issued_gips", "issued_of_peak", "thread_efficiency", "lost_fraction", "predicated_on_fraction"),
-    *("verdict", "advice", "rank"),
+    *("verdict", "advice", "rank", "counted_launches"),
 )
 
 _FLOP: Final = (
     *("kernel", "short_name", "precision", "launches"),
     *("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total", "time_share"),
     *("flops", "flops_share", "flops_per_second", "l1_bytes", "l2_bytes", "hbm_bytes"),
-    *("l1_intensity", "l2_intensity", "hbm_intensity", "l1_of_roof", "l2_of_roof", "hbm_of_roof", "bound"),
-    *("bound_level", "attainable_flops_per_second", "of_peak", "l1_bound", "l2_bound", "hbm_bound"),
+    *("l1_intensity", "l2_intensity", "hbm_intensity", "of_peak"),
+    *("limit", "limit_use", "headroom_seconds", "all_counted", "use"),
     *("flops_caveat", "integer_instructions", "sm_clock_hz", "grid", "block", "source"),
-    *("verdict", "advice", "rank"),
+    *("verdict", "advice", "rank", "counted_launches"),
 )
 
 COLUMNS: Final[Mapping[Model, tuple[str, ...]]] = {"instruction": _INSTRUCTION, "flop": _FLOP}
@@ -42,7 +48,8 @@ COLUMNS: Final[Mapping[Model, tuple[str, ...]]] = {"instruction": _INSTRUCTION, 
 _OF_KERNEL: Final = (
     *("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total", "sm_clock_hz"),
     *("issued_warp_instructions", "thread_instructions", "integer_instructions"),
-    *("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts"),
+    *("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts", *L1_PARTS),
+    *("counted_launches",),
 )
 """Columns that are quantities of the kernel as they are."""
 
@@ -55,7 +62,15 @@ def rows(results: ModelResults) -> list[dict[str, Any]]:
 def row(explained: Explained, model: Model) -> dict[str, Any]:
     """A result by the ``COLUMNS`` of its model; None where not known."""
     result = explained.result
+    limit = explained.limit
     values = {**_common(result, model), **_of_model(result)}
+    values.update(
+        limit=limit.name,
+        limit_use=limit.use,
+        headroom_seconds=limit.headroom_seconds,
+        all_counted=limit.counted,
+        use={name: use.fraction for name, use in limit.uses.items()},
+    )
     values["verdict"] = explained.verdict
     values["advice"] = (
         None
@@ -69,7 +84,7 @@ def row(explained: Explained, model: Model) -> dict[str, Any]:
 
 
 def _common(result: Result, model: Model) -> dict[str, Any]:
-    kernel, bound = result.kernel, result.bound
+    kernel = result.kernel
     values: dict[str, Any] = {
         "kernel": kernel.name,
         "short_name": kernel.short_name,
@@ -79,15 +94,10 @@ def _common(result: Result, model: Model) -> dict[str, Any]:
         "block": kernel.block,
         "source": kernel.source,
         "rank": kernel.rank,
-        "bound": bound.bound if bound else None,
-        "bound_level": bound.level if bound else None,
         **{name: kernel[name] for name in _OF_KERNEL},
     }
     for level in LEVELS:
-        assessment = result.assessments.get(level)
         values[f"{level}_intensity"] = result.intensity(level, model)
-        values[f"{level}_of_roof"] = assessment.fraction if assessment else None
-        values[f"{level}_bound"] = assessment.bound if assessment else None
     return values
 
 
@@ -98,7 +108,6 @@ def _of_model(result: InstructionResult | FlopResult) -> dict[str, Any]:
             **{f"{level}_transactions": count for level, count in moved.items()},
             "warp_instructions": result.amount,
             "gips": result.gips,
-            "attainable_gips": result.attainable_gips,
             "issued_gips": result.issued_gips,
             "issued_of_peak": result.issued_of_peak,
             "thread_efficiency": result.thread_efficiency,
@@ -111,7 +120,6 @@ def _of_model(result: InstructionResult | FlopResult) -> dict[str, Any]:
         "flops": result.amount,
         "flops_share": result.share,
         "flops_per_second": result.per_second,
-        "attainable_flops_per_second": result.bound.attainable if result.bound else None,
         "of_peak": result.of_peak,
         "flops_caveat": result.caveat or None,
     }

@@ -15,7 +15,7 @@ from roofctl.study.analyse import Analysis
 COLUMNS: Final = (
     *("kernel", "short_name", "launches", "seconds", "seconds_total", "time_share", "compute_seconds", "compute_work"),
     *(f"{level}_seconds" for level in LEVELS),
-    *("launch_seconds", "bound", "bound_seconds", "of_bound", "missing", "caveats", "source"),
+    *("launch_seconds", "limit", "limit_use", "bound_seconds", "of_bound", "missing", "caveats", "source"),
 )
 """Names of a row, in order. Seconds are per launch but for ``seconds_total``; null where not known."""
 
@@ -36,7 +36,8 @@ def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
             "compute_work": timing.compute_work or None,
             **{f"{level}_seconds": timing.level_seconds.get(level) for level in LEVELS},
             "launch_seconds": timing.launch_seconds,
-            "bound": timing.bound,
+            "limit": timing.limit,
+            "limit_use": timing.limit_use,
             "bound_seconds": timing.bound_seconds,
             "of_bound": timing.of_bound,
             "missing": dict(timing.missing),
@@ -86,7 +87,7 @@ def markdown_table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]
 def headings(timings: Sequence[Timing]) -> list[str]:
     """Headings of the table for people; ``>`` before one aligns its column right."""
     levels = [f">{timings[0].label(level)}" for level in LEVELS]
-    return [">#", "kernel", ">launches", ">time", ">compute", *levels, ">launch", "bound", ">% of time"]
+    return [">#", "kernel", ">launches", ">time", ">compute", *levels, ">launch", "limit", ">use", ">bound/time"]
 
 
 def table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]]]:
@@ -108,7 +109,8 @@ def _cells(number: int, timing: Timing) -> list[str]:
         or_unknown(timing.compute_seconds, _time),
         *(or_unknown(timing.level_seconds.get(level), _time) for level in LEVELS),
         or_unknown(timing.launch_seconds, duration),
-        or_unknown(timing.bound, timing.label),
+        timing.limit_label,
+        or_unknown(timing.limit_use, percent),
         or_unknown(timing.of_bound, percent),
     ]
 
@@ -125,6 +127,7 @@ def _total_cells(totals: Total) -> list[str]:
         cell(COMPUTE, totals.compute_seconds),
         *(cell(level, totals.level_seconds[level]) for level in LEVELS),
         cell(LAUNCH, totals.launch_seconds),
+        "",
         "",
         or_unknown(totals.of_bound, percent),
     ]

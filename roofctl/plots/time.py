@@ -296,7 +296,7 @@ def _launch_notes(data: TimeData) -> list[str]:
     """A note that a launch was not measured, or on the kernels that are shorter than one."""
     if data.launch is None:
         return ["no launch bound: the time of a launch was not measured (roofctl calibrate --level launch)"]
-    shorter = [point.index for point in data.points if point.timing.bound == LAUNCH]
+    shorter = [point.index for point in data.points if point.timing.limit == LAUNCH]
     who = for_whom(data.plot, shorter, numbered=data.plot.many)
     why = f"launches start {_short(data.launch)} apart, which a measured time leaves out"
     return [f"a launch is the longest bound{who}: {why}"] if shorter else []

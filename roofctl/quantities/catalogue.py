@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -13,7 +13,8 @@ import yaml
 from roofctl.core.errors import InputError
 
 PROFILERS: Final = ("ncu", "nvprof")
-DIMENSIONS: Final = frozenset({"seconds", "hertz", "count", "ratio"})
+DIMENSIONS: Final = frozenset({"seconds", "hertz", "count", "fraction", "ratio"})
+"""A ``fraction`` is the used part of what a unit sustains: its mean over launches is weighted by their time."""
 _SCHEMA: Final = 1
 # The one in C takes a tenth of the time; a PyYAML built without it has only the other.
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -36,7 +37,8 @@ class Recipe:
     """One way to make a quantity from counters of one profiler.
 
     ``counters`` maps names to weights; the weighted sum is divided by ``divisor``.
-    ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters.
+    ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters. ``collect``: asked for instead of
+    the first recipe that the chip has.
     ``chips``: the only ones on which it is right; empty where it is on all.
     """
 
@@ -61,10 +63,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Composition:
-    """One way to make a quantity from other quantities: sum of weight x quantity."""
+    """One way to make a quantity from other quantities: sum of weight x quantity; ``optional`` where counted."""
 
     quantities: Mapping[str, int]
     caveat: str
+    optional: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ class Catalogue:
         """Dimension that the unit of ``counter`` must have, or None for ratios and counters inside them."""
         for quantity in self.quantities.values():
             for recipe in quantity.recipes:
-                if recipe.operation == "sum" and (counter in recipe.counters or counter in recipe.optional):
+                whole = recipe.operation == "sum" or quantity.dimension == "fraction"
+                if whole and (counter in recipe.counters or counter in recipe.optional):
                     return None if quantity.dimension == "ratio" else quantity.dimension
         return None
 
@@ -183,9 +187,11 @@ def catalogue() -> Catalogue:
         )
         for name, entries in table["quantities"].items():
             recipes.setdefault(name, []).extend(_recipe(profiler, name, entry, chips) for entry in entries)
+    tree = document("quantities.yaml")
+    sets = _sets(tree)
     quantities = {
-        name: _quantity(name, entry, tuple(recipes.pop(name, ())))
-        for name, entry in document("quantities.yaml")["quantities"].items()
+        name: _quantity(name, entry, tuple(recipes.pop(name, ())), sets[name])
+        for name, entry in tree["quantities"].items()
     }
     if recipes:
         raise _fault("ncu.yaml, nvprof.yaml", ", ".join(recipes), "names declared in quantities.yaml")
@@ -204,6 +210,18 @@ def document(name: str) -> dict[str, Any]:
 
 def _fault(file: str, seen: str, expected: str) -> InputError:
     return InputError(f"{file}: {seen}; expected {expected}", hint="reinstall roofctl, or report this")
+
+
+def _sets(tree: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Metric sets of each quantity, those among them that are made of others."""
+    sets = {name: list(entry["sets"]) for name, entry in tree["quantities"].items()}
+    for combined, entry in tree["combined"].items():
+        members = {name for name, of in sets.items() if set(of) & set(entry["sets"])} | set(entry["and"])
+        if unknown := (members | set(entry["without"])) - sets.keys():
+            raise _fault("quantities.yaml", f"{combined}: {sorted(unknown)}", "names of quantities")
+        for name in members - set(entry["without"]):
+            sets[name].append(combined)
+    return {name: tuple(of) for name, of in sets.items()}
 
 
 def _chips() -> dict[str, Chip]:
@@ -246,13 +264,13 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
     )
 
 
-def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...]) -> Quantity:
+def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...], sets: tuple[str, ...]) -> Quantity:
     if entry["dimension"] not in DIMENSIONS:
         raise _fault("quantities.yaml", f"{name}: dimension {entry['dimension']!r}", f"one of {sorted(DIMENSIONS)}")
-    compositions = tuple(Composition(c["sum"], c.get("caveat", "")) for c in entry.get("compose", ()))
+    compositions = tuple(Composition(c["sum"], c.get("caveat", ""), c.get("optional", {})) for c in entry.get("compose", ()))
     if not recipes and not compositions:
         raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
-    sets, unless = tuple(entry["sets"]), tuple(entry.get("unless", ()))
+    unless = tuple(entry.get("unless", ()))
     missing = entry.get("missing", "")
     return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, missing)
 
@@ -266,5 +284,5 @@ def _check_compositions(quantities: Mapping[str, Quantity]) -> None:
 def _parts(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
     for quantity in quantities.values():
         for composition in quantity.compositions:
-            for part in composition.quantities:
+            for part in (*composition.quantities, *composition.optional):
                 yield quantity.name, part

@@ -47,6 +47,7 @@ _MANY_CELLS: Final = 200_000
 """From here on the work on columns is worth threads, of which more than a few wait for memory."""
 _MOST_THREADS: Final = 4
 _PREFIXES: Final = ("", "min:", "max:", "total:")
+_PERCENT: Final = Unit("percent", 0.01)
 _SHAPE: Final = re.compile(r"\(\s*\d{1,10}\s*,\s*\d{1,10}\s*,\s*\d{1,10}\s*\)")
 
 _B = TypeVar("_B")
@@ -236,16 +237,22 @@ class Converter:
         unit = parse_unit(cell.unit)
         expected = self.catalogue.dimension_of(counter)
         # Byte counters make sector counts, and device attributes print kHz under an empty unit.
-        allowed = {"count": ("count", "bytes"), "hertz": ("hertz", "count"), "seconds": ("seconds",)}
+        allowed = {
+            "count": ("count", "bytes"),
+            "hertz": ("hertz", "count"),
+            "seconds": ("seconds",),
+            "fraction": ("percent", "count"),
+        }
         if unit is None or (expected and unit.dimension not in allowed[expected]):
             wanted = {"seconds": "a time (ns, us, ms, s, nsecond …)", "hertz": "a frequency"}.get(
-                expected or "", "a count or bytes"
+                expected or "", "a percentage" if expected == "fraction" else "a count or bytes"
             )
             raise InputError(
                 f"{self.source} line {cell.line}: {counter} has unit {cell.unit!r}; expected {wanted}",
                 hint="export the file again with --print-units base (ncu) or -u ns (nvprof)",
             )
-        return unit
+        # Some versions print the percentages of a limit without their unit.
+        return _PERCENT if expected == "fraction" else unit
 
 
 def plain_texts(texts: Any) -> tuple[Any, Any]:

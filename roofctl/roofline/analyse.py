@@ -12,12 +12,15 @@ from roofctl.core.levels import LEVEL_LABELS
 from roofctl.core.notes import Note
 from roofctl.launches.aggregate import KernelTable
 from roofctl.quantities import Chip
-from roofctl.roofline import evidence, flop, instruction
+from roofctl.roofline import flop, instruction
 from roofctl.roofline.assess import above_roof
-from roofctl.roofline.evidence import Machine
+from roofctl.roofline.evidence import evidence
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult, Instructions
 from roofctl.roofline.kernel import Kernel, kernels_of
+from roofctl.roofline.limit_words import sentence
+from roofctl.roofline.limits import Limit, limit_of
+from roofctl.roofline.machine import Machine
 from roofctl.roofline.missing import Reasons
 from roofctl.roofline.model import KernelPoints, Model, Roofline
 from roofctl.roofline.select import Selection, select
@@ -34,9 +37,10 @@ class ModelChoice:
 
 @dataclass(frozen=True)
 class Explained:
-    """A result with verdict and advice, most important first; None and empty where no advice was asked for."""
+    """A result with what limits its kernel; verdict and advice are None and empty where no advice was asked for."""
 
     result: InstructionResult | FlopResult
+    limit: Limit
     verdict: str | None = None
     advice: tuple[Finding, ...] = ()
 
@@ -123,24 +127,24 @@ class _Work:
         result = instruction.result(kernel, self.choice.instructions, self.chip, self.reasons, note=note)
         result = result.against(machine.instruction) if machine else result
         result = replace(result, points=replace(result.points, number=number))
-        if not self.with_advice:
-            return [Explained(result)]
-        known = evidence.evidence(result, machine)
-        return [Explained(result, advice.verdict(known), advice.advise(known))]
+        return [self._with_limit(result, result, machine)]
 
     def _flop(self, kernel: Kernel, machine: Machine | None, number: int, note: str) -> list[Explained]:
-        moves = evidence.moves_constants(kernel)
+        moves = flop.moves_constants(kernel)
         results = flop.results(kernel, self.choice.precisions, self.chip, self.reasons, moves=moves, note=note)
         if machine and machine.flop:
             results = [result.against(machine.flop) for result in results]
         results = [replace(result, points=replace(result.points, number=number)) for result in results]
-        if not self.with_advice:
-            return [Explained(result) for result in results]
-        # Advice rests on the instruction model whichever is shown; what that lacks is noted only where it is shown.
+        # The limit rests on the instruction model whichever is shown; what that lacks is noted only where it is shown.
         own = instruction.result(kernel, self.choice.instructions, self.chip, Reasons())
-        known = evidence.evidence(own.against(machine.instruction) if machine else own, machine)
-        findings = advice.advise(known)
-        return [
-            Explained(result, evidence.flop_verdict(result, ceilings=machine is not None), findings)
-            for result in results
-        ]
+        return [self._with_limit(result, own, machine) for result in results]
+
+    def _with_limit(
+        self, result: InstructionResult | FlopResult, own: InstructionResult, machine: Machine | None
+    ) -> Explained:
+        """A result with its kernel's limit, by ``own``, the kernel in the instruction model."""
+        limit = limit_of(own.kernel, own.traffic, machine)
+        if not self.with_advice:
+            return Explained(result, limit)
+        findings = advice.advise(evidence(own, limit, machine))
+        return Explained(result, limit, sentence(limit, own.kernel), findings)

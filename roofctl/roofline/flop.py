@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from roofctl import advice
 from roofctl.core.errors import InputError
 from roofctl.core.levels import LEVELS
 from roofctl.core.precisions import COUNTED, PRECISIONS
@@ -14,7 +15,7 @@ from roofctl.roofline import spread
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.missing import Reasons
 from roofctl.roofline.model import WORK_LABELS, KernelPoints, Roofline
-from roofctl.roofline.result import Result, assessed, points_of
+from roofctl.roofline.result import Result, points_of
 from roofctl.roofline.traffic import Traffic, missing_levels, note_levels, note_time, traffic_of
 
 OPERATIONS: Final = COUNTED
@@ -55,10 +56,9 @@ class FlopResult(Result):
         """This result compared with a roofline, by the peak of its own type of operation."""
         if self.per_second is None:
             return self
-        assessments, bound = assessed(self, roofline)
         peak = roofline.peak_of(self.points.work)
         of_peak = self.per_second / peak.per_second if peak else None
-        return replace(self, assessments=assessments, bound=bound, of_peak=of_peak)
+        return replace(self, of_peak=of_peak)
 
 
 def check_counted(kernels: Sequence[Kernel]) -> None:
@@ -119,8 +119,23 @@ def results(
     return [_result(kernel, work, traffic, note) for work in works]
 
 
+def operations_of(kernel: Kernel) -> dict[str, float]:
+    """Operations by type, without FP16 instructions that only move constants."""
+    moves = moves_constants(kernel)
+    return {
+        work: kernel[quantity]
+        for work, quantity in OPERATIONS.items()
+        if kernel[quantity] and not (moves and work == "fp16")
+    }
+
+
+def moves_constants(kernel: Kernel) -> bool:
+    """Whether the FP16 instructions of a kernel are of the kind and number that compilers move constants with."""
+    return advice.moves_constants(kernel.values)
+
+
 def _result(kernel: Kernel, work: str, traffic: Mapping[str, Traffic], note: str) -> FlopResult:
-    operations, seconds = kernel[OPERATIONS[work]], kernel["seconds"]
+    operations, seconds = kernel[OPERATIONS[work]], kernel["counted_seconds"]
     caveat = kernel.caveats.get(OPERATIONS[work], "")
     rate = operations / seconds if seconds else None
     missing = missing_levels(traffic, "" if rate else "no time")

@@ -12,7 +12,7 @@ from roofctl.roofline import spread
 from roofctl.roofline.kernel import Kernel, rounded_count
 from roofctl.roofline.missing import Reasons
 from roofctl.roofline.model import ISSUE, KernelPoints, Roofline
-from roofctl.roofline.result import Result, assessed, points_of
+from roofctl.roofline.result import Result, points_of
 from roofctl.roofline.traffic import Traffic, missing_levels, note_levels, note_time, traffic_of
 
 _FULL_EFFICIENCY: Final = 1 + 1e-6
@@ -39,18 +39,12 @@ class InstructionResult(Result):
     predicated_on_fraction: float | None
     issued_of_peak: float | None = None
 
-    @property
-    def attainable_gips(self) -> float | None:
-        """The rate that the lowest roof allows, None where not known."""
-        return None if self.bound is None else self.bound.attainable / _GIGA
-
     def against(self, roofline: Roofline) -> InstructionResult:
         """This result compared with a roofline; the issue peak bounds what was issued."""
         if self.per_second is None:
             return self
-        assessments, bound = assessed(self, roofline)
         issued = None if self.issued_gips is None else self.issued_gips * _GIGA / roofline.peak.per_second
-        return replace(self, assessments=assessments, bound=bound, issued_of_peak=issued)
+        return replace(self, issued_of_peak=issued)
 
 
 def result(
@@ -58,7 +52,7 @@ def result(
 ) -> InstructionResult:
     """The result of one kernel, not yet compared with a roofline; ``note`` is shown with its name in pictures."""
     threads, issued = kernel["thread_instructions"], kernel["issued_warp_instructions"]
-    seconds, predicated_on = kernel["seconds"], kernel["predicated_thread_instructions"]
+    seconds, predicated_on = kernel["counted_seconds"], kernel["predicated_thread_instructions"]
     note_time(kernel, reasons)
     amount = _amount(kernel, instructions, reasons)
     gips = amount / seconds / _GIGA if amount is not None and seconds else None
@@ -135,8 +129,8 @@ def _points(
         launches=kernel.launches,
         issued_per_second=None if issued_gips is None else issued_gips * _GIGA,
         threads_per_second=None
-        if not kernel["seconds"] or threads is None
-        else threads / WARP_THREADS / kernel["seconds"],
+        if not kernel["counted_seconds"] or threads is None
+        else threads / WARP_THREADS / kernel["counted_seconds"],
         missing=missing_levels(traffic, reason),
         note=note,
         rates=ends,

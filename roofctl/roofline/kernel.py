@@ -14,7 +14,11 @@ from roofctl.launches.aggregate import KernelTable
 from roofctl.quantities import catalogue
 from roofctl.roofline.model import Spread
 
-_TIMES: Final = ("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total")
+_TIMES: Final = (
+    *("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total"),
+    *("counted_seconds", "counted_launches"),
+)
+_RATIOS: Final = ("waves_per_sm", "registers_per_thread", "shared_bytes_per_block")
 _EXACT_BELOW: Final = 2**53
 
 
@@ -23,7 +27,8 @@ class Kernel:
     """One kernel of one capture.
 
     ``values`` holds every quantity of the catalogue (mean per launch, SI units; None where missing) and the times
-    ``seconds_median``, ``_min``, ``_max``, ``_total``. ``caveats`` and ``missing`` are texts per quantity.
+    ``seconds_median``, ``_min``, ``_max``, ``_total``; counts belong to the ``counted_launches`` of them and their mean
+    time, ``counted_seconds``. ``caveats`` and ``missing`` are texts per quantity.
     ``spreads`` holds the smallest and the largest launch of a quantity, where both are known.
     ``rank`` is that of the process of a parallel job, where the input has one. ``memory_label`` is how the level
     ``hbm`` is printed.
@@ -85,6 +90,8 @@ def kernels_of(
         values = {name: record.get(name) for name in (*catalogue().quantities, *_TIMES)}
         values.update({name: _count(record, name) for name in counts})
         capture = table.captures[record["capture"]]
+        differing = _differing(record)
+        values.update(dict.fromkeys(differing))
         own, total = values["seconds_total"], totals.get(record["capture"])
         source = ", ".join(capture.sources)
         kernels.append(
@@ -98,7 +105,7 @@ def kernels_of(
                 time_share=own / total if own is not None and total else None,
                 values=values,
                 caveats=table.caveats[row],
-                missing=capture.missing,
+                missing={**capture.missing, **differing} if differing else capture.missing,
                 spreads=dict(_spreads(record)),
                 rank=ranks.get(source),
                 memory_label=memory_label,
@@ -121,10 +128,20 @@ def _plain_values(column: pd.Series) -> list[Any]:
 
 def _count(record: Mapping[str, Any], name: str) -> int | float | None:
     """Mean of a count per launch, exact wherever it is an integer: floats hold none above 2^53."""
-    total, launches = record.get(f"{name}_total"), record["launches"]
-    if isinstance(total, int) and total % launches == 0:
+    total, launches = record.get(f"{name}_total"), record["counted_launches"]
+    if isinstance(total, int) and launches and total % launches == 0:
         return int(total // launches)
     return rounded_count(record.get(name))
+
+
+def _differing(record: Mapping[str, Any]) -> dict[str, str]:
+    """Ratios that differ between the launches: their mean is that of no launch, and has no meaning."""
+    differing = {}
+    for name in _RATIOS:
+        low, high = record.get(f"{name}_min"), record.get(f"{name}_max")
+        if low is not None and high is not None and high > low:
+            differing[name] = f"differs between the launches ({low:.3g} to {high:.3g})"
+    return differing
 
 
 def _spreads(record: Mapping[str, Any]) -> Iterator[tuple[str, Spread]]:

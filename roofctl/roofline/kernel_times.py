@@ -7,13 +7,15 @@ launch. A mean of maxima is never below the maximum of means, so the bound also 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roofctl.core.units import SECTOR_BYTES, WARP_THREADS
 from roofctl.quantities import Chip
-from roofctl.roofline.evidence import moves_constants
+from roofctl.roofline.flop import moves_constants
 from roofctl.roofline.flop import IN_SETS, OPERATIONS
 from roofctl.roofline.kernel import Kernel
+from roofctl.roofline.limit_words import label
+from roofctl.roofline.limits import Limit
 from roofctl.roofline.model import ISSUE, WORK_LABELS, Clock, Roofline
 from roofctl.roofline.time_based import COMPUTE, MEASURED, Timing
 from roofctl.roofline.traffic import traffic_of
@@ -25,6 +27,7 @@ def timings(
     chip: Chip | None = None,
     launch_seconds: float | None = None,
     clocks: Mapping[tuple[str, ...], Clock] | None = None,
+    limits: Sequence[Limit] = (),
 ) -> tuple[Timing, ...]:
     """One entry per kernel and capture, in the order given.
 
@@ -32,10 +35,11 @@ def timings(
     largest of operations / peak over the types of operation, as pipes of different types run side by side.
     ``launch_seconds``: the least time between two launches on this GPU; None where it was not measured.
     ``clocks``: SM clocks of captures, by their sources, that ran at another one than the roofline's.
+    ``limits``: what limits each kernel, in the same order.
     """
     several = len({kernel.sources for kernel in kernels}) > 1
     at = {sources: roofline.at_clock(clock) for sources, clock in (clocks or {}).items()}
-    return tuple(
+    made = tuple(
         _timing(
             kernel,
             at.get(kernel.sources, roofline),
@@ -44,6 +48,12 @@ def timings(
             note=kernel.files if several else "",
         )
         for kernel in kernels
+    )
+    if not limits:
+        return made
+    return tuple(
+        replace(timing, limit=limit.name, limit_use=limit.use, limit_label=label(limit, kernel))
+        for timing, kernel, limit in zip(made, kernels, limits, strict=True)
     )
 
 

@@ -32,7 +32,8 @@ class Timing:
 
     ``compute_work`` is the type of work that takes ``compute_seconds``, ``level_seconds`` holds the levels that
     are known, ``launch_seconds`` is the GPU's. ``missing`` has a reason and ``caveats`` a caveat per
-    ``seconds``, ``compute`` or level. ``note`` is printed after the name where several captures are shown together.
+    ``seconds``, ``compute`` or level. ``limit`` is what limits the kernel (``roofctl.roofline.limits``), ``limit_use`` the
+    used part of it, ``limit_label`` its name as printed. ``note`` is printed after the name where several captures are shown together.
     """
 
     kernel: str
@@ -50,6 +51,9 @@ class Timing:
     source: str = ""
     note: str = ""
     memory_label: str = LEVEL_LABELS["hbm"]
+    limit: str | None = None
+    limit_use: float | None = None
+    limit_label: str = ""
 
     def label(self, bound: str) -> str:
         """A bound as it is printed: a level by its label for this GPU, ``compute`` and ``launch`` as they are."""
@@ -65,12 +69,6 @@ class Timing:
         """Every known time that bounds the launch, by ``compute``, level and ``launch``."""
         times = {COMPUTE: self.compute_seconds, **self.level_seconds, LAUNCH: self.launch_seconds}
         return {name: seconds for name, seconds in times.items() if seconds is not None}
-
-    @property
-    def bound(self) -> str | None:
-        """What takes longest of all that is known: ``compute``, a level, or ``launch``."""
-        bounds = {name: seconds for name, seconds in self.bounds.items() if seconds > 0}
-        return max(bounds, key=lambda name: bounds[name]) if bounds else None
 
     @property
     def bound_seconds(self) -> float | None:

@@ -91,13 +91,13 @@ def _why_not(kernel: Kernel, access: Access) -> str:
     instructions, transactions = kernel[access.instructions], kernel[access.transactions]
     for value, name in ((instructions, access.instructions), (transactions, access.transactions)):
         if value is None:
-            sets = " and ".join(catalogue().quantities[name].sets)
+            sets = catalogue().quantities[name].sets[0]
             return f"{kernel.reason(name)}; the metric set {sets} brings it (roofctl profile --set {sets})"
     if not instructions or not transactions:
         moved = access.space == "global" and (kernel["l2_transactions"] or 0) > _STRAY_SECTORS
         nothing = not any(kernel[a.instructions] for a in ACCESSES if a.space == "global")
         return BULK if moved and nothing else NONE
-    if not kernel["seconds"]:
+    if not kernel["counted_seconds"]:
         return "no time"
     if instructions > _MOST * transactions:
         cause = kernel.caveats.get(access.instructions) or "the counters do not belong together"
@@ -112,5 +112,5 @@ def _point(kernel: Kernel, access: Access, reasons: Reasons) -> Point:
     for text in caveats:
         reasons.add(f"{access.name}: {text}", kernel.short_name)
     inexact = "the counts are not exact" if caveats else ""
-    rate = instructions / kernel["seconds"]
+    rate = instructions / kernel["counted_seconds"]
     return Point(access.name, transactions, instructions / transactions, rate, inexact, access.space)

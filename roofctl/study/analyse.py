@@ -15,7 +15,7 @@ from roofctl.launches.evaluate import launch_table
 from roofctl.quantities import Chip, catalogue
 from roofctl.readers.numbers import DecimalSeparator
 from roofctl.roofline.analyse import ModelChoice, ModelResults, analyse
-from roofctl.roofline.evidence import Machine
+from roofctl.roofline.machine import Machine
 from roofctl.roofline.instruction import Instructions
 from roofctl.roofline.kernel_times import timings
 from roofctl.roofline.model import Clock, Model, Roofline
@@ -152,7 +152,9 @@ def timings_of(analysis: Analysis) -> tuple[tuple[Timing, ...], list[Note]]:
     if len(analysis.rooflines) > 1:
         notes.append(Note("times are by the measured ceilings"))
     kernels, each = analysis.results.kernels, analysis.clocks.each
-    return timings(kernels, analysis.rooflines[0], analysis.chip, launch, each), notes
+    limits = {id(entry.result.kernel): entry.limit for entry in analysis.results.explained}
+    of_kernels = [limits[id(kernel)] for kernel in kernels]
+    return timings(kernels, analysis.rooflines[0], analysis.chip, launch, each, of_kernels), notes
 
 
 def _pascal_l1(compute_capability: str) -> list[Note]:

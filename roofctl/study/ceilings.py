@@ -15,7 +15,7 @@ from roofctl.gpus import (
     measured_roofline,
     theoretical_roofline,
 )
-from roofctl.roofline.evidence import Machine
+from roofctl.roofline.machine import Machine
 from roofctl.roofline.model import Model, Roofline
 from roofctl.study.clocks import Clocks
 

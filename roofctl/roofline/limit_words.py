@@ -1,0 +1,179 @@
+"""What limits a kernel, in words: one sentence per kernel, and short labels for tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from roofctl.advice.thresholds import Thresholds, thresholds
+from roofctl.core.units import duration, percent, prefixed
+from roofctl.roofline.kernel import Kernel
+from roofctl.roofline.limits import Limit, Use
+
+_LABELS: Final[Mapping[str, str]] = {
+    "issue": "issue",
+    "tensor": "tensor pipe",
+    "fp64": "FP64 pipe",
+    "fp16": "FP16 pipe",
+    "fma": "FMA pipe",
+    "alu": "ALU pipe",
+    "xu": "XU pipe",
+    "lsu": "LSU pipe",
+    "tex": "texture pipe",
+    "uniform": "uniform pipe",
+    "shared": "shared memory",
+    "system": "host memory",
+    "peer": "peer memory",
+    "atomics": "atomic unit",
+    "launch": "launch",
+}
+
+_SENTENCES: Final[Mapping[str, str]] = {
+    "issue": "instruction issue",
+    "tensor": "the tensor pipe",
+    "fp64": "the FP64 pipe",
+    "fp16": "the FP16 pipe",
+    "fma": "the FMA pipe (FP32 and integer multiply-add)",
+    "alu": "the ALU pipe (integer, logic, comparisons)",
+    "xu": "the XU pipe (transcendental functions, conversions)",
+    "lsu": "the LSU pipe (load and store instructions)",
+    "tex": "the texture pipe",
+    "uniform": "the uniform datapath",
+    "l1": "the L1 data stage",
+    "shared": "shared memory",
+    "system": "the link to host memory",
+    "peer": "the link to other GPUs",
+    "atomics": "the atomic unit of one L2 slice",
+}
+
+STALLS: Final[Mapping[str, str]] = {
+    "long_scoreboard": "global, local or texture memory",
+    "short_scoreboard": "shared memory or a special function",
+    "barrier": "other warps at a barrier",
+    "math_pipe_throttle": "a busy arithmetic pipe",
+    "lg_throttle": "the queue of global and local accesses",
+    "mio_throttle": "the queue of memory instructions",
+    "tex_throttle": "the queue of texture accesses",
+    "wait": "the fixed latency of the instruction before",
+    "no_instruction": "instruction fetch",
+    "branch_resolving": "a branch target",
+    "dispatch_stall": "the dispatcher",
+    "drain": "memory writes at exit",
+    "membar": "a memory fence",
+    "imc_miss": "a constant",
+    "sleeping": "the end of a sleep",
+    "misc": "other reasons",
+    "gmma": "a warpgroup matrix instruction",
+}
+"""What stalled warps wait for, by reason."""
+
+_NOTHING_LEFT: Final = 0.97
+
+
+def label(limit: Limit, kernel: Kernel) -> str:
+    """A limit for a table or a legend; ``unknown`` where it cannot be known."""
+    return resource_label(limit.name, kernel) if limit.name else "unknown"
+
+
+def resource_label(name: str, kernel: Kernel) -> str:
+    """A resource or another limit, short."""
+    return _LABELS.get(name, kernel.label(name))
+
+
+def sentence(limit: Limit, kernel: Kernel) -> str:
+    """What limits a kernel, by how much, and what is left."""
+    limits = thresholds()
+    if limit.name is None:
+        return _unknown(limit, kernel)
+    if limit.name == "launch":
+        launch = limit.uses["launch"].fraction * kernel["seconds"]
+        return (
+            f"launch: {duration(kernel['seconds'])} a launch, where launching alone takes {duration(launch)}"
+            f"{_together(kernel)}"
+        )
+    if limit.name in ("grid", "tail"):
+        return f"{_shape(limit)}; {_highest(limit, kernel)}"
+    if limit.name == "latency":
+        return f"latency: {_highest(limit, kernel)}{_hidden(limit)}"
+    use = limit.uses[limit.name]
+    what = _SENTENCES.get(limit.name, kernel.label(limit.name))
+    return f"limited by {what}: {percent(use.fraction)}{_rate(use)}; {_left(limit, kernel, limits)}"
+
+
+def _unknown(limit: Limit, kernel: Kernel) -> str:
+    if not limit.uses:
+        return f"unknown: {limit.unknown}"
+    return f"unknown: {_highest(limit, kernel)}, and {limit.unknown}{_remedy(limit)}"
+
+
+def _remedy(limit: Limit) -> str:
+    return " (roofctl profile --set limits counts the pipes)" if "pipe" in limit.unknown else ""
+
+
+def _rate(use: Use) -> str:
+    if use.per_second is None:
+        return " busy"
+    if use.unit == "B/s":
+        return f" of its ceiling ({prefixed(use.per_second, 'B/s', 3)})"
+    return f" of the issue slots ({prefixed(use.per_second, 'IPS', 3)})"
+
+
+def _left(limit: Limit, kernel: Kernel, limits: Thresholds) -> str:
+    largest = limit.largest or 0.0
+    if largest >= _NOTHING_LEFT:
+        return "nothing is left there"
+    if limit.factor is None:
+        return "pipes were not counted, so how much is left is not known"
+    if limit.factor > limits.far_from_limits:
+        return "far from every limit"
+    rest = limit.headroom_seconds
+    saved = f", {duration(rest)} of the run" if rest and kernel.launches > 1 else ""
+    return f"at most {limit.factor:.3g} times faster{saved}"
+
+
+def _highest(limit: Limit, kernel: Kernel) -> str:
+    """``no resource above 24% (L2)``."""
+    resources = {name: use.fraction for name, use in limit.uses.items() if name != "launch"}
+    if not resources:
+        return "no resource was counted"
+    name = max(resources, key=lambda each: resources[each])
+    return f"no {'counted ' if not limit.counted else ''}resource above {percent(resources[name])} ({resource_label(name, kernel)})"
+
+
+def _hidden(limit: Limit) -> str:
+    """What hides too little latency: warps, what holds them down, and what they wait for."""
+    size, parts = limit.size, []
+    if size.occupancy is not None:
+        parts.append(f"occupancy {percent(size.occupancy)}{_of_possible(limit)}")
+    if limit.stalls:
+        reason, share = next(iter(limit.stalls.items()))
+        parts.append(f"{percent(share)} of the stalls wait for {STALLS.get(reason, reason)}")
+    return "".join(f"; {part}" for part in parts)
+
+
+def _of_possible(limit: Limit) -> str:
+    size = limit.size
+    if size.waves is not None and size.waves < 1:
+        return " (the grid has too few blocks to fill the GPU)"
+    if size.occupancy_limit is None or not size.limiter:
+        return ""
+    held = f", held down by {size.limiter}" if size.limiter != "warps" else ""
+    return f" of {percent(size.occupancy_limit)} possible{held}"
+
+
+def _shape(limit: Limit) -> str:
+    size = limit.size
+    if limit.name == "grid":
+        return f"grid: {size.blocks:,} {_blocks(size.blocks)} for {size.sm_count} multiprocessors"
+    idle = "" if size.sm_active is None else f", multiprocessors idle {percent(1 - size.sm_active)} of the time"
+    return f"tail: {size.waves:.3g} waves{idle}"
+
+
+def _blocks(count: int | None) -> str:
+    return "block" if count == 1 else "blocks"
+
+
+def _together(kernel: Kernel) -> str:
+    if kernel.launches == 1 or kernel["seconds_total"] is None:
+        return ""
+    return f"; {kernel.launches:,} launches take {duration(kernel['seconds_total'])}"
