@@ -21,6 +21,8 @@ _TENSOR_TYPE: Final = {
 
 def tensor_unused(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """A matrix product, by its name or by what it does, whose tensor-core operations were counted and are 0."""
+    if facts.text("limit") in ("grid", "tail", "hbm", "l2", "system", "peer"):
+        return None  # faster products would wait for the same thing
     work = facts.numbers(*(f"{name}_flops" for name in FP_TYPES), "thread_instructions")
     if work is None or not work[-1]:
         return None
@@ -48,15 +50,3 @@ def _matrix_like(facts: KernelFacts, limits: Thresholds, fma_share: float) -> bo
         return False
     reuse = WAVEFRONT_BYTES // SECTOR_BYTES * known[0] / known[1]
     return fma_share >= limits.shaped_fma_share and reuse >= limits.shared_reuse
-
-
-def constant_moves(facts: KernelFacts, limits: Thresholds) -> Finding | None:
-    """Half-precision FMAs by which the compiler moves constants: no arithmetic."""
-    if not facts.is_constant_moves(limits.constant_moves_share):
-        return None
-    moves, threads = facts.number("fp16_fma_instructions") or 0, facts.number("thread_instructions") or 1
-    text = (
-        f"{moves:,.0f} HFMA and no HADD or HMUL, {moves / threads:.1%} of thread instructions: compilers move "
-        "constants by HFMA2, so take the FP16 operations for none"
-    )
-    return Finding("constant_moves", text, {"fp16_fma_instructions": moves, "thread_share": moves / threads})

@@ -74,11 +74,14 @@ def latency(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     uses = facts.table("uses")
     if facts.text("limit") != "latency" or not uses:
         return None
-    highest = max(uses.values())
-    figures: dict[str, float | int] = {"highest_use": highest}
-    text = _more_in_flight(facts, figures, limits)
+    figures: dict[str, float | int] = {"highest_use": max(uses.values())}
     stalls = facts.table("stalls")
     reason = max(stalls, key=lambda name: stalls[name]) if stalls else ""
+    if reason == "gmma":
+        # Kernels of producer and consumer warps give their registers out on purpose.
+        text = "the tensor cores are waited for: larger tiles, or more of them in flight (stages, a second consumer)"
+        return Finding("latency_bound", text, {**figures, "stall_gmma": stalls[reason]})
+    text = _more_in_flight(facts, figures, limits)
     if reason:
         figures[f"stall_{reason}"] = stalls[reason]
     return Finding("latency_bound", f"{_against(reason)}{text}", figures)

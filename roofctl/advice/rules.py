@@ -26,7 +26,6 @@ _RULES: Final[tuple[Callable[[KernelFacts, Thresholds], Finding | None], ...]] =
     lanes.divergence,
     lanes.predication,
     arithmetic.tensor_unused,
-    arithmetic.constant_moves,
 )
 """Most important first: the limit, what the name says, access to memory, lanes, kind of arithmetic."""
 

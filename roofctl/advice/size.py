@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
-from roofctl.core.units import duration
+from roofctl.core.units import duration, percent
 
 
 def launch(facts: KernelFacts, limits: Thresholds) -> Finding | None:
@@ -26,11 +26,16 @@ def grid(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     if facts.text("limit") != "grid" or known is None:
         return None
     blocks, sms = known
+    figures: dict[str, float | int] = {"blocks": blocks, "sm_count": sms}
+    others = ""
+    if (occupancy := facts.number("occupancy")) is not None and occupancy < limits.full_occupancy:
+        figures["occupancy"] = occupancy
+        others = f", and the others hold {percent(occupancy)} of the warps they could"
     text = (
-        f"{sms - blocks:.0f} of {sms:.0f} multiprocessors have nothing to do: use smaller blocks, or split the work "
-        "further"
+        f"{sms - blocks:.0f} of {sms:.0f} multiprocessors have nothing to do{others}: split the work further, or run it "
+        "beside other kernels (streams)"
     )
-    return Finding("too_small", text, {"blocks": blocks, "sm_count": sms})
+    return Finding("too_small", text, figures)
 
 
 def tail(facts: KernelFacts, limits: Thresholds) -> Finding | None:

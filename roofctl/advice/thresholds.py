@@ -27,6 +27,8 @@ class Thresholds:
     issue_alone: float
     far_from_limits: float
     unequal_blocks: float
+    atomic_unit_busy: float
+    main_stall: float
     full_occupancy: float
     launch_close: float
     idle_share: float

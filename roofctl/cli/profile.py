@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--set",
     "sets",
     multiple=True,
-    default=("instruction",),
+    default=("default",),
     show_default=True,
     metavar="NAME",
     help="Metric set to collect, repeatable, or all (roofctl quantities lists them).",

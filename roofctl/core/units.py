@@ -39,7 +39,7 @@ _COUNT_UNITS: Final = frozenset(
     {
         *("inst", "instruction", "instructions", "sector", "sectors", "request", "requests", "cycle", "cycles"),
         *("warp", "warps", "block", "blocks", "thread", "threads", "pass", "passes", "register"),
-        *("transaction", "transactions", "event", "events", "wavefront", "wavefronts", "SM", "TPC", "GPC"),
+        *("branch", "branches", "transaction", "transactions", "event", "events", "wavefront", "wavefronts", "SM", "TPC", "GPC"),
     }
 )
 
@@ -97,7 +97,7 @@ def parse_unit(text: str) -> Unit | None:
 
 def _parse_quotient(text: str) -> Unit | None:
     above, _, below = text.partition("/")
-    top = parse_unit(above)
+    top = Unit("count", 1.0) if above == "1" else parse_unit(above)
     if top is None:
         return None
     if below in _PER_SECOND:

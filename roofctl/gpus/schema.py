@@ -140,6 +140,13 @@ class Memory(Model):
         return 2 * self.clock_hz.value * self.bus_bits.value / 8
 
 
+class Links(Model):
+    """Bytes per second each way to memory outside the GPU: of the host (PCIe or NVLink-C2C), and of one other GPU."""
+
+    host_bytes_per_second: Fact[Rate] | None = None
+    peer_bytes_per_second: Fact[Rate] | None = None
+
+
 class GpuProfile(Model):
     """One GPU's facts, as ``profiles/NAME.yaml`` holds them."""
 
@@ -158,6 +165,7 @@ class GpuProfile(Model):
     shared: Shared
     l2: L2
     memory: Memory
+    links: Links | None = None
     flops_per_clock_per_sm: dict[PrecisionName, Fact[Count]]
     datasheet_flops_per_second: dict[PrecisionName, Fact[Rate]]
     notes: tuple[Text, ...] = ()
@@ -197,6 +205,13 @@ class GpuProfile(Model):
         """L2 bandwidth at its own clock, or at the SM boost clock when that is not known."""
         width = self.l2.bytes_per_clock.value
         return None if width is None else width * (self.l2_hz or self.clocks.sm_boost_hz.value)
+
+    @property
+    def link_bytes_per_second(self) -> dict[str, float]:
+        """Bytes per second each way to ``system`` (host) and ``peer`` memory, where they are known."""
+        links = self.links or Links()
+        facts = {"system": links.host_bytes_per_second, "peer": links.peer_bytes_per_second}
+        return {name: fact.value for name, fact in facts.items() if fact and fact.value}
 
     @property
     def memory_label(self) -> str:

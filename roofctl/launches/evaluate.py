@@ -97,7 +97,8 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
     missing: dict[str, str] = {}
     patched = any(known.patched(name) for name in names)
     given = _Given(counters, chip, _profiler(names), _valued(counters))
-    for quantity in known.quantities.values():
+    # Those made of others come last: their parts may stand anywhere.
+    for quantity in sorted(known.quantities.values(), key=lambda each: bool(each.compositions)):
         made = _from_counters(given, quantity, patched=patched) or _from_quantities(columns, caveats, quantity)
         if made is None:
             missing[quantity.name] = _why_missing(quantity, given)
@@ -105,7 +106,7 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
         columns[quantity.name], caveat = made
         if caveat:
             caveats[quantity.name] = caveat
-    quantities = tuple(columns)
+    quantities = tuple(name for name in known.quantities if name in columns)
     if "seconds" in columns:
         # No launch takes no time: a profiler prints 0 for one that it did not measure.
         columns["seconds"] = columns["seconds"].where(columns["seconds"] != 0)

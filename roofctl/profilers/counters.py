@@ -53,7 +53,7 @@ def select(
     known = catalogue()
     wanted = set(check_sets(sets))
     names = [q.name for q in known.quantities.values() if wanted & set(q.sets) or q.name in ALWAYS]
-    chooser = _Chooser(known, profiler, chip or "", askable)
+    chooser = _Chooser(known, profiler, chip or "", askable, frozenset(wanted))
     possible = {name: recipe for name in known.quantities if (recipe := chooser.recipe(known.quantities[name]))}
     composed = [known.quantities[name] for name in names if known.quantities[name].compositions]
     chosen, spared = _with_parts([name for name in names if name in possible], composed, possible)
@@ -98,11 +98,13 @@ class _Chooser:
     profiler: str
     chip: str
     askable: Callable[[str], bool]
+    sets: frozenset[str]
 
     def recipe(self, quantity: Quantity) -> Recipe | None:
         """The recipe to collect, or None when there is none here."""
         possible = [recipe for recipe in self._recipes(quantity) if self.known.available(recipe, self.chip)]
-        return next((recipe for recipe in possible if recipe.collect), possible[0] if possible else None)
+        preferred = (recipe for recipe in possible if recipe.collect or self.sets <= recipe.collect_in)
+        return next(preferred, possible[0] if possible else None)
 
     def why_not(self, quantity: Quantity) -> str:
         """Why there is no recipe here."""

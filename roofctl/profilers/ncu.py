@@ -72,13 +72,13 @@ def chips_in(text: str) -> tuple[str, ...]:
 
 
 def askable(counter: str) -> bool:
-    """Whether ncu can be asked for it: labels of the details page are no counters."""
-    return "__" in counter and not counter.startswith(("device__", "launch__", "profiler__"))
+    """Whether ncu must be asked for it: labels of the details page are no counters, and some come unasked."""
+    return "__" in counter and counter not in DEVICE_COLUMNS and not counter.startswith(("device__", "profiler__"))
 
 
 def counters(chip: str | None, sets: Sequence[str]) -> Selected:
     """Counters of the metric sets on a chip, and the quantities that it cannot give."""
-    return select("ncu", chip, sets, askable)
+    return select("ncu", chip, sets, askable, frozenset(DEVICE_COLUMNS))
 
 
 def check(request: ProfileRequest, tool: Tool) -> None:

@@ -31,7 +31,7 @@ class ProfileRequest:
     """
 
     argv: tuple[str, ...]
-    sets: tuple[str, ...] = ("instruction",)
+    sets: tuple[str, ...] = ("default",)
     profiler: ProfilerChoice = "auto"
     kernel: str = ""
     exclude: str = ""

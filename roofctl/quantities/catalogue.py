@@ -38,7 +38,7 @@ class Recipe:
 
     ``counters`` maps names to weights; the weighted sum is divided by ``divisor``.
     ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters. ``collect``: asked for instead of
-    the first recipe that the chip has.
+    the first recipe that the chip has; ``collect_in``: the same in these metric sets only.
     ``chips``: the only ones on which it is right; empty where it is on all.
     """
 
@@ -51,6 +51,7 @@ class Recipe:
     patched_caveat: str
     collect: bool
     chips: frozenset[str] = frozenset()
+    collect_in: frozenset[str] = frozenset()
 
     def holds_on(self, chip: str | None) -> bool:
         """Whether it is right on ``chip``; on an unknown one (None) a recipe of certain chips is not."""
@@ -239,7 +240,7 @@ def _chips() -> dict[str, Chip]:
 
 
 def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[str, Chip]) -> Recipe:
-    allowed = {"sum", "quotient", "product", "optional", "divisor", "caveat", "patched_caveat", "collect", "chips"}
+    allowed = {"sum", "quotient", "product", "optional", "divisor", "caveat", "patched_caveat", "collect", "collect_in", "chips"}
     operations = [key for key in ("sum", "quotient", "product") if key in entry]
     if set(entry) - allowed or len(operations) != 1:
         raise _fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
@@ -261,6 +262,7 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
         patched_caveat=entry.get("patched_caveat", ""),
         collect=entry.get("collect", False),
         chips=frozenset(only),
+        collect_in=frozenset(entry.get("collect_in", [])),
     )
 
 

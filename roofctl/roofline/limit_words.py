@@ -68,6 +68,8 @@ STALLS: Final[Mapping[str, str]] = {
 """What stalled warps wait for, by reason."""
 
 _NOTHING_LEFT: Final = 0.97
+_MOSTLY: Final = 0.7
+"""Part of the possible occupancy from which on what limits that is worth naming."""
 
 
 def label(limit: Limit, kernel: Kernel) -> str:
@@ -92,7 +94,7 @@ def sentence(limit: Limit, kernel: Kernel) -> str:
             f"{_together(kernel)}"
         )
     if limit.name in ("grid", "tail"):
-        return f"{_shape(limit)}; {_highest(limit, kernel)}"
+        return f"{_shape(limit)}; {_highest(limit, kernel)}{_waits(limit)}"
     if limit.name == "latency":
         return f"latency: {_highest(limit, kernel)}{_hidden(limit)}"
     use = limit.uses[limit.name]
@@ -103,7 +105,7 @@ def sentence(limit: Limit, kernel: Kernel) -> str:
 def _unknown(limit: Limit, kernel: Kernel) -> str:
     if not limit.uses:
         return f"unknown: {limit.unknown}"
-    return f"unknown: {_highest(limit, kernel)}, and {limit.unknown}{_remedy(limit)}"
+    return f"unknown: {_highest(limit, kernel)}; {limit.unknown}{_remedy(limit)}"
 
 
 def _remedy(limit: Limit) -> str:
@@ -119,9 +121,10 @@ def _rate(use: Use) -> str:
 
 
 def _left(limit: Limit, kernel: Kernel, limits: Thresholds) -> str:
-    largest = limit.largest or 0.0
-    if largest >= _NOTHING_LEFT:
-        return "nothing is left there"
+    if limit.use is not None and limit.use < limits.near_roof:
+        return "atomics on few addresses wait for each other" if limit.name == "atomics" else "its queue is full"
+    if (limit.largest or 0.0) >= _NOTHING_LEFT:
+        return "at its ceiling, only less of this work is faster"
     if limit.factor is None:
         return "pipes were not counted, so how much is left is not known"
     if limit.factor > limits.far_from_limits:
@@ -132,23 +135,29 @@ def _left(limit: Limit, kernel: Kernel, limits: Thresholds) -> str:
 
 
 def _highest(limit: Limit, kernel: Kernel) -> str:
-    """``no resource above 24% (L2)``."""
+    """``the busiest resource is L2 at 24%``."""
     resources = {name: use.fraction for name, use in limit.uses.items() if name != "launch"}
     if not resources:
         return "no resource was counted"
     name = max(resources, key=lambda each: resources[each])
-    return f"no {'counted ' if not limit.counted else ''}resource above {percent(resources[name])} ({resource_label(name, kernel)})"
+    counted = "" if limit.counted else "counted "
+    return f"the busiest {counted}resource is {resource_label(name, kernel)} at {percent(resources[name])}"
 
 
 def _hidden(limit: Limit) -> str:
     """What hides too little latency: warps, what holds them down, and what they wait for."""
-    size, parts = limit.size, []
+    size, parts = limit.size, list[str]()
     if size.occupancy is not None:
-        parts.append(f"occupancy {percent(size.occupancy)}{_of_possible(limit)}")
-    if limit.stalls:
-        reason, share = next(iter(limit.stalls.items()))
-        parts.append(f"{percent(share)} of the stalls wait for {STALLS.get(reason, reason)}")
-    return "".join(f"; {part}" for part in parts)
+        parts.append(f"; occupancy {percent(size.occupancy)}{_of_possible(limit)}")
+    return "".join(parts) + _waits(limit)
+
+
+def _waits(limit: Limit) -> str:
+    """The main reason why warps waited."""
+    if not limit.stalls:
+        return ""
+    reason, share = next(iter(limit.stalls.items()))
+    return f"; {percent(share)} of the stalls wait for {STALLS.get(reason, reason)}"
 
 
 def _of_possible(limit: Limit) -> str:
@@ -157,14 +166,16 @@ def _of_possible(limit: Limit) -> str:
         return " (the grid has too few blocks to fill the GPU)"
     if size.occupancy_limit is None or not size.limiter:
         return ""
-    held = f", held down by {size.limiter}" if size.limiter != "warps" else ""
+    full = (size.occupancy or 0.0) >= _MOSTLY * size.occupancy_limit
+    held = f", held down by {size.limiter}" if full and size.limiter != "warps" else ""
     return f" of {percent(size.occupancy_limit)} possible{held}"
 
 
 def _shape(limit: Limit) -> str:
     size = limit.size
     if limit.name == "grid":
-        return f"grid: {size.blocks:,} {_blocks(size.blocks)} for {size.sm_count} multiprocessors"
+        filled = "" if size.occupancy is None else f", {percent(size.occupancy)} of the warps that fit on each"
+        return f"grid: {size.blocks:,} {_blocks(size.blocks)} for {size.sm_count} multiprocessors{filled}"
     idle = "" if size.sm_active is None else f", multiprocessors idle {percent(1 - size.sm_active)} of the time"
     return f"tail: {size.waves:.3g} waves{idle}"
 

@@ -110,7 +110,8 @@ def limit_of(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | 
     lacking = list(_lacking(kernel, traffic, uses))
     name, unknown = _named(kernel, uses, size, lacking, limits)
     largest = max((use.fraction for use in uses.values()), default=None)
-    use = uses[name].fraction if name in uses else largest
+    resources = [use.fraction for resource, use in uses.items() if resource != "launch"]
+    use = uses[name].fraction if name in uses else max(resources, default=None)
     total = kernel["seconds_total"]
     headroom = total * max(0.0, 1 - largest) if total is not None and largest is not None else None
     return Limit(name, use, uses, not lacking, headroom, unknown, size, _stalls(kernel))
@@ -169,23 +170,30 @@ def _bytes(rate: float, ceiling: float) -> Use:
 def _first_level(
     kernel: Kernel, transactions: float | None, roofline: Roofline | None, seconds: float
 ) -> Iterator[tuple[str, Use]]:
-    """L1 by its data stage or its bytes, whichever is nearer, and the shared memory in it."""
+    """L1 by its data stage, else by its bytes, and the shared memory in it.
+
+    Bulk copies fill shared memory beside the data stage, so that bytes alone can exceed what the stage delivers.
+    """
     bandwidth = roofline.bandwidth("l1") if roofline else None
-    shares: list[Use] = []
-    wavefronts, clock = kernel["l1_data_wavefronts"], kernel["sm_clock_hz"]
-    if wavefronts is not None and kernel["peak_l1_wavefronts"] and clock:
-        rate = wavefronts / seconds
-        shares.append(Use(rate / (kernel["peak_l1_wavefronts"] * clock), rate * WAVEFRONT_BYTES, "B/s"))
-    elif wavefronts is not None and bandwidth:
-        shares.append(_bytes(wavefronts * WAVEFRONT_BYTES / seconds, bandwidth.bytes_per_second))
-    if transactions is not None and bandwidth:
-        shares.append(_bytes(transactions * SECTOR_BYTES / seconds, bandwidth.bytes_per_second))
-    if shares:
-        yield "l1", max(shares, key=lambda use: use.fraction)
+    wavefronts, of_shared = kernel["l1_data_wavefronts"], shared_wavefronts(kernel)
+    rate = None if wavefronts is None else wavefronts * WAVEFRONT_BYTES / seconds
+    if kernel["l1_data_stage"] is not None:
+        use = Use(kernel["l1_data_stage"], rate, "B/s")
+    elif bandwidth and rate is not None:
+        use = _bytes(rate, bandwidth.bytes_per_second)
+    elif bandwidth and transactions is not None:
+        use = _bytes(transactions * SECTOR_BYTES / seconds, bandwidth.bytes_per_second)
+    else:
+        use = None
+    if use:
+        yield "l1", use
+    if kernel["shared_wavefronts"] is None:
+        return
     shared = roofline.shared if roofline else None
-    if shared and kernel["shared_wavefronts"] is not None:
-        moved = shared_wavefronts(kernel) * WAVEFRONT_BYTES
-        yield "shared", _bytes(moved / seconds, shared.bytes_per_second)
+    if use and wavefronts:
+        yield "shared", Use(use.fraction * min(1.0, of_shared / wavefronts), of_shared * WAVEFRONT_BYTES / seconds, "B/s")
+    elif shared:
+        yield "shared", _bytes(of_shared * WAVEFRONT_BYTES / seconds, shared.bytes_per_second)
 
 
 def shared_wavefronts(kernel: Kernel) -> float:
@@ -236,6 +244,11 @@ def _named(
         resource = None  # so many instructions can also be all that one pipe does
     if resource:
         return resource, ""
+    busiest = max((n for n in uses if n in _ORDER), key=lambda n: uses[n].fraction, default="")
+    if busiest == "atomics" and uses[busiest].fraction >= limits.atomic_unit_busy:
+        return "atomics", ""
+    if _stalls(kernel).get("tex_throttle", 0.0) >= limits.main_stall:
+        return "tex", ""
     if "launch" in uses and uses["launch"].fraction * limits.launch_close >= 1:
         return "launch", ""
     for shape in ("grid", "tail"):
@@ -253,6 +266,9 @@ def _binding(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str
     name = next(name for name in _ORDER if near.get(name, 0.0) >= most - limits.equal_uses)
     if name == "l1" and _mostly_shared(kernel, limits):
         return "shared" if "shared" in uses else "l1"
+    # Shuffles go through the data stage and move nothing: what binds them is their issue to the LSU pipe.
+    if name == "l1" and near.get("lsu", 0.0) >= most - limits.equal_uses and _moves_little(kernel, limits):
+        return "lsu"
     return name
 
 
@@ -260,6 +276,12 @@ def _mostly_shared(kernel: Kernel, limits: Thresholds) -> bool:
     """Whether most of what L1's data stage does is for shared memory."""
     wavefronts = kernel["l1_data_wavefronts"]
     return bool(wavefronts) and shared_wavefronts(kernel) >= limits.shared_binds * wavefronts
+
+
+def _moves_little(kernel: Kernel, limits: Thresholds) -> bool:
+    """Whether L1's data stage works for more than its traffic: a wavefront of traffic has one sector at least."""
+    wavefronts, transactions = kernel["l1_data_wavefronts"], kernel["l1_transactions"]
+    return bool(wavefronts) and transactions is not None and transactions < limits.shared_binds * wavefronts
 
 
 def _why_unknown(kernel: Kernel, lacking: list[str]) -> str:

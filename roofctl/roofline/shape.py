@@ -11,9 +11,9 @@ from roofctl.advice.thresholds import Thresholds
 from roofctl.roofline.kernel import Kernel
 
 _LIMITERS: Final = {
+    "blocks_by_warps": "warps",
     "blocks_by_registers": "registers",
     "blocks_by_shared": "shared memory",
-    "blocks_by_warps": "warps",
     "blocks_by_count": "blocks",
 }
 """What holds the resident blocks down; ``warps`` means that the multiprocessor is full."""

@@ -51,7 +51,9 @@ def choose_ceilings(
     """
     chosen, notes = _by_basis(found, choice, model, clocks)
     first, launch = chosen[0], launch_seconds(find_measured(found))
-    machine = Machine(first.instruction, first.flop, launch, found.profile.sm_count.value, clocks.each)
+    profile = found.profile
+    links = profile.link_bytes_per_second
+    machine = Machine(first.instruction, first.flop, launch, profile.sm_count.value, links, clocks.each)
     return machine, tuple(rooflines.of(model) for rooflines in chosen), notes
 
 
