@@ -22,7 +22,6 @@ from roofctl.quantities import Catalogue
 from roofctl.readers.numbers import (
     COUNTED,
     EXAMPLES,
-    MISSING,
     PLAIN,
     SPACES,
     DecimalSeparator,
@@ -32,7 +31,7 @@ from roofctl.readers.numbers import (
     parse_number,
     to_base,
 )
-from roofctl.readers.split import coded, content, matches
+from roofctl.readers.split import coded, content, matches, valued
 
 LARGEST: Final = 10**18
 """No launch counts more; weighted sums of several counters still fit 64 bits."""
@@ -40,7 +39,6 @@ _EXACT: Final = 2**53
 """Up to here a float holds every integer."""
 _EXACT_DIGITS: Final = 15
 """A float holds every number of up to so many digits exactly enough to tell whether it is an integer."""
-_MISSING: Final = pa.array([*sorted(MISSING), *sorted(map(str.upper, MISSING))], pa.string())
 _FEW_CELLS: Final = 4_096
 """Cells that are worth a call of their own, and a sample of more."""
 _MANY_CELLS: Final = 200_000
@@ -256,16 +254,16 @@ class Converter:
 
 
 def plain_texts(texts: Any) -> tuple[Any, Any]:
-    """Which cells are not missing, and those ``without_spaces``; spellings of missing in odd cases are left in."""
-    present = ~pc.is_in(texts, _MISSING).to_numpy(zero_copy_only=False)
+    """Which cells are not missing, and those ``without_spaces``."""
+    present = valued(texts)
     return present, without_spaces(texts if present.all() else texts.filter(pa.array(present)))
 
 
 def without_spaces(texts: Any) -> Any:
     """Cells without the thousands separators that are no decimal separator anywhere."""
     data, _ = content(texts)
-    odd = (data != ord(".")) & (data != ord(",")) & (data - np.uint8(ord("0")) > 9)  # noqa: PLR2004
-    return pc.replace_substring_regex(texts, f"[{SPACES}]", "") if odd.any() else texts
+    plain = not len(data) or (data.min() >= ord(",") and data.max() <= ord("9"))
+    return texts if plain else pc.replace_substring_regex(texts, f"[{SPACES}]", "")
 
 
 def grouped(columns: Sequence[Cells]) -> list[slice]:
@@ -296,21 +294,23 @@ def in_threads(work: Callable[[slice], _B], parts: Sequence[slice], columns: Seq
 
 def all_plain(texts: Any, decimal: DecimalSeparator) -> bool:
     """Whether all cells are numbers without sign or exponent."""
-    data, places = content(texts)
-    if len(data) and (data - np.uint8(ord("0"))).max() < 10 and np.diff(places).min() > 0:  # noqa: PLR2004
+    if not len(texts):
         return True
-    return bool(matches(texts, PLAIN[decimal]).all())
+    # One text of all cells, which hold no line end: a call on each costs more than its cell.
+    lines = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts), "\n")
+    return bool(matches(lines, rf"{PLAIN[decimal]}(?:\n{PLAIN[decimal]})*")[0])
 
 
 def digits(texts: Any, decimal: DecimalSeparator) -> Any:
     """Plain numbers without thousands separators and with a decimal point."""
+    group = b"," if decimal == "point" else b"."
     data, places = content(texts)
-    kept = data != ord("," if decimal == "point" else ".")
-    if decimal == "point" and kept.all():
+    kept = np.zeros(len(data) + 1, np.int32)
+    np.cumsum(data != ord(group), out=kept[1:])
+    if decimal == "point" and kept[-1] == len(data):
         return texts
-    data = np.where(data == ord(","), np.uint8(ord(".")), data)[kept]
-    offsets = np.append(0, np.cumsum(kept, dtype=np.int32)).astype(np.int32)[places]
-    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    plain = data.tobytes().translate(bytes.maketrans(b",", b"."), group)
+    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(kept[places]), pa.py_buffer(plain)])
 
 
 class _Numbers:
@@ -332,10 +332,12 @@ class _Numbers:
             ):
                 self._values = texts.cast(pa.int64()).to_numpy()
                 return
-            # An exponent behind the digits: the one rounding is that of Decimal.
-            exponents = pa.array([f"e{factor.adjusted()}" for factor in factors], pa.string())
-            suffix = exponents[0] if len(units) == 1 else exponents.take(pa.array(unit_of))
-            self._values = pc.binary_join_element_wise(texts, suffix, "").cast(pa.float64()).to_numpy()
+            if any(factor.adjusted() for factor in factors):
+                # An exponent behind the digits: the one rounding is that of Decimal.
+                exponents = pa.array([f"e{factor.adjusted()}" for factor in factors], pa.string())
+                suffix = exponents[0] if len(units) == 1 else exponents.take(pa.array(unit_of))
+                texts = pc.binary_join_element_wise(texts, suffix, "")
+            self._values = texts.cast(pa.float64()).to_numpy()
         except pa.ArrowInvalid:  # more digits than 64 bits hold
             return
 

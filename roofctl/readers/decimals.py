@@ -67,18 +67,18 @@ def _examples(columns: Sequence[tuple[Any, Callable[[int], tuple[int, ...]]]]) -
 
 def _plainly_point(columns: Sequence[Cells]) -> str:
     """A number that can only be written with a decimal point, where all are; else an empty text."""
+    examples: list[str] = []
 
-    def example(part: slice) -> str | None:
+    def is_plain(part: slice) -> bool:
         _, texts = plain_texts(distinct(columns[part])[0])
         if not all_plain(texts, "point"):
-            return None
+            return False
         for cells in columns[part]:
             cells.plain = "point"
         for some in (texts[:_SAMPLE], texts):
-            hits = matches(some, EVIDENCE["point"])
-            if hits.any():
-                return str(some[int(hits.argmax())])
-        return ""
+            if not examples and (hits := matches(some, EVIDENCE["point"])).any():
+                examples.append(str(some[int(hits.argmax())]))
+        return True
 
-    found = in_threads(example, grouped(columns), columns)
-    return "" if None in found else next(filter(None, found), "")
+    plain = all(in_threads(is_plain, grouped(columns), columns))
+    return examples[0] if plain and examples else ""

@@ -31,7 +31,6 @@ from roofctl.readers.convert import LARGEST, Converter
 from roofctl.readers.ncurep import child, container, export, packed
 from roofctl.readers.ncurep import read as ncurep
 from roofctl.readers.ncurep.container import small_report
-from roofctl.readers.ncurep.trim import Layout
 from roofctl.readers.read import read_file
 from roofctl.readers.streams import watched
 
@@ -270,14 +269,6 @@ def plan_of(folder: Path, count: int) -> child.Plan:
     plan = ncurep._plan(path, found, found.results, counters, folder / "plan.json")
     read: child.Plan = json.loads(plan.read_text(encoding="utf-8"))
     return read
-
-
-def test_numbers_that_the_reader_takes_for_others_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = plan_of(tmp_path, 60)
-    expected = child.read(plan)
-    numbers = Layout.numbers
-    monkeypatch.setattr(Layout, "numbers", lambda self, metrics: tuple(n + 1 for n in numbers(self, metrics)))
-    assert child.read(plan) == expected
 
 
 @pytest.mark.parametrize("column", [[1.5, -0.0, 1e300], [], [1.0, None], [1, 2], ["a", None], [0.5, "a"]])

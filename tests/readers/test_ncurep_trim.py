@@ -1,4 +1,4 @@
-"""Results of a report in short, also where their layout is known."""
+"""Results of a report in short."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_bytes_that_many_results_have_in_common() -> None:
     short.learn(RESULT)
     found = short.trim(metric(0, 5) + DEVICE + metric(3, 8))
     assert found is not None
-    assert (found.result, found.common) == (metric(0, 5) + metric(3, 8), metric(3, 8))
+    assert (found.result, found.common) == (metric(0, 5), metric(3, 8))
 
 
 def test_names_beyond_two_bytes() -> None:
@@ -102,134 +102,93 @@ def launch(value: float, correlation: int = 1, *, count: int = 9, tail: int = 1)
     return ids + text(5, b"mangled") + counted + whole(14, tail) + text(17, b"x" * 200) + whole(22, 1)
 
 
-def warm() -> Trimmer:
-    """One that knows the layout of ``launch``."""
-    made = Trimmer(TEXTS, {"wanted.sum", "other.sum"}, "device__attribute_", {"other.sum"})
-    made.learn(launch(1.0))
-    for value in (2.0, 3.0):
-        made.trim(launch(value))
-    return made
-
-
-def cold() -> Trimmer:
-    """One that goes through the next result field by field."""
+def of_shapes() -> Trimmer:
+    """One for results of ``launch``, whose shape many have in common."""
     made = Trimmer(TEXTS, {"wanted.sum", "other.sum"}, "device__attribute_", {"other.sum"})
     made.learn(launch(1.0))
     return made
 
 
-def test_the_layout_of_a_kernel_is_known_once_it_comes_again() -> None:
-    made = cold()
-    shorts = [made.trim(launch(value, correlation)) for value, correlation in ((2.0, 5), (3.0, 6), (4.5, 300))]
-    assert [bool(short and short.layout) for short in shorts] == [False, False, True]
-    last = shorts[-1]
-    assert last is not None
-    assert last.layout is not None
-    assert (last.layout.names, last.numbers, last.common) == (("wanted.sum",), (4.5,), metric(3, 9))
-    assert last.result == whole(1, 650) + whole(2, 300) + text(5, b"mangled") + real(0, 4.5) + metric(3, 9) + whole(
-        14, 1
-    ) + whole(22, 1)
-    assert last.bare == whole(1, 650) + whole(2, 300) + text(5, b"mangled") + whole(14, 1) + whole(22, 1)
+def test_a_launch_keeps_its_own_numbers_and_what_is_no_metric() -> None:
+    made = of_shapes()
+    for value, correlation in ((2.0, 5), (3.0, 6), (4.5, 300)):
+        short = made.trim(launch(value, correlation))
+        assert short is not None
+        ids = whole(1, 650) + whole(2, correlation)
+        assert short.result == ids + text(5, b"mangled") + real(0, value) + whole(14, 1) + whole(22, 1)
+        assert short.common == metric(3, 9)
 
 
-def test_what_changes_beside_the_metrics_leaves_the_layout() -> None:
-    short = warm().trim(launch(math.inf, 1 << 60, count=8, tail=1 << 40))
+def test_what_changes_from_launch_to_launch_is_kept() -> None:
+    short = of_shapes().trim(launch(math.inf, 1 << 60, count=8, tail=1 << 40))
     assert short is not None
-    assert short.layout is not None
-    assert (short.numbers, short.common) == ((math.inf,), metric(3, 8))
+    assert short.common == metric(3, 8)
+    assert real(0, math.inf) in short.result
     assert whole(14, 1 << 40) in short.result
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "counters", "common"),
     [
-        launch(5.0, count=300),
-        launch(5.0).replace(real(0, 5.0), metric(0, 5)),
-        launch(5.0).replace(real(0, 5.0), real(0, 5.0, whole(4, 1))),
-        launch(5.0).replace(metric(4, 1), metric(4, 1) + metric(3, 7)),
-        launch(5.0).replace(metric(4, 1), b""),
-        launch(5.0).replace(b"mangled", b"another"),
+        (launch(5.0, count=300), real(0, 5.0), metric(3, 300)),
+        (launch(5.0).replace(real(0, 5.0), metric(0, 5)), metric(0, 5), metric(3, 9)),
+        (launch(5.0).replace(real(0, 5.0), real(0, 5.0, whole(4, 1))), real(0, 5.0, whole(4, 1)), metric(3, 9)),
+        (launch(5.0).replace(metric(4, 1), metric(4, 1) + metric(3, 7)), real(0, 5.0), metric(3, 9) + metric(3, 7)),
+        (launch(5.0).replace(metric(4, 1), b""), real(0, 5.0), metric(3, 9)),
+        (launch(5.0).replace(DEVICE, real(0, 7.0) + DEVICE), real(0, 5.0) + real(0, 7.0), metric(3, 9)),
+        (launch(5.0) + metric(3, 1), real(0, 5.0), metric(3, 9) + metric(3, 1)),
     ],
 )
-def test_a_result_that_lies_otherwise_is_gone_through(changed: bytes) -> None:
-    short = warm().trim(changed)
+def test_every_wanted_metric_is_kept_as_it_is(changed: bytes, counters: bytes, common: bytes) -> None:
+    short = of_shapes().trim(changed)
     assert short is not None
-    assert short.layout is None
-    assert short == cold().trim(changed)
+    ids = whole(1, 650) + whole(2, 1)
+    assert short.result == ids + text(5, b"mangled") + counters + whole(14, 1) + whole(22, 1)
+    assert short.common == common
 
 
-def test_another_device_has_no_layout() -> None:
+def test_a_metric_under_another_number_with_the_same_name_is_kept() -> None:
+    made = Trimmer([*TEXTS, TEXTS[0]], {"wanted.sum"}, "device__attribute_")
+    made.learn(launch(1.0))
+    assert real(0, 1.0) + real(len(TEXTS), 7.0) in kept(made, launch(1.0).replace(DEVICE, real(5, 7.0) + DEVICE))
+
+
+def test_another_device_is_learned_anew() -> None:
     other = launch(5.0).replace(DEVICE, metric(1, 301) + metric(2, 2))
-    made = warm()
+    made = of_shapes()
     assert made.trim(other) is None
     made.learn(other)
-    short = made.trim(other)
-    assert short is not None
-    assert short.layout is None
+    assert made.trim(other) is not None
     assert made.trim(launch(5.0)) is None
 
 
-def test_what_was_not_understood_ends_all_layouts() -> None:
-    made = warm()
-    with pytest.raises((ValueError, IndexError)):
-        made.learn(launch(1.0) + b"\x6a\x05")
-    assert made.trim(launch(2.0)) is None
-
-
-@pytest.mark.parametrize("other", [0, len(TEXTS)], ids=["number", "name"])
-def test_a_metric_that_is_there_twice_is_left_to_the_reader(other: int) -> None:
-    made = Trimmer([*TEXTS, TEXTS[0]], {"wanted.sum", "other.sum"}, "device__attribute_", {"other.sum"})
-    made.learn(launch(1.0))
-    twice = launch(1.0).replace(DEVICE, real(other, 7.0) + DEVICE)
-    for _ in range(3):
-        short = made.trim(twice)
-    assert short is not None
-    assert short.layout is not None
-    assert short.numbers == ()
-
-
-def test_metrics_in_two_places() -> None:
-    result = launch(1.0) + metric(3, 1)
-    short = warm().trim(result)
-    assert short is not None
-    assert short.layout is None
-    assert short == cold().trim(result)
-    assert short.common == metric(3, 9) + metric(3, 1)
-
-
 @pytest.mark.parametrize("lost", range(1, 9))
-def test_a_number_that_is_cut_is_none(lost: int) -> None:
+def test_a_number_that_is_cut_stays_cut(lost: int) -> None:
     # What is left of it ends with its metric; the next one is no part of it.
     body = b"\x08\x00\x12\x09\x19" + struct.pack("<d", 2.0)[: 8 - lost]
     cut = b"\x6a" + bytes([len(body)]) + body
-    damaged = text(5, b"mangled") + cut + DEVICE + metric(3, 9) + whole(22, 1)
-    short = trimmer()
-    for _ in range(3):
-        found = short.trim(damaged)
-        assert found is None or (cut in found.result and not found.numbers)
+    found = trimmer().trim(text(5, b"mangled") + cut + DEVICE + metric(3, 9) + whole(22, 1))
+    assert found is None or cut in found.result
 
 
-def test_a_metric_without_a_name_has_no_layout() -> None:
-    made = cold()
+def test_a_metric_without_a_name_is_left_to_the_reader() -> None:
     nameless = launch(1.0).replace(metric(4, 1), b"\x6a\x00\x6a\x02\x08\x80" + metric(4, 1))
-    assert len({made.trim(nameless) for _ in range(3)}) == 1
+    assert of_shapes().trim(nameless) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_known_layout_changes_nothing(seed: int) -> None:
-    """What is known of others makes no difference to a damaged result."""
+def test_other_results_make_no_difference_to_a_damaged_one(seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311 - repeatable
-    known = warm()
+    known = of_shapes()
     for _ in range(50):
         data = bytearray(launch(5.0))
         for _ in range(draw.choice((1, 1, 2, 5))):
             data[draw.randrange(len(data))] = draw.choice((0, 1, 8, 13, 0x6A, 0x7F, 0x80, 0xFF, draw.randrange(256)))
-        assert outcome(known, bytes(data)) == outcome(cold(), bytes(data))
+        assert outcome(known, bytes(data)) == outcome(of_shapes(), bytes(data))
 
 
-def outcome(trimmer: Trimmer, result: bytes) -> tuple[bytes, bytes] | type[Exception] | None:
+def outcome(trimmer: Trimmer, result: bytes) -> Trimmed | type[Exception] | None:
     try:
-        short: Trimmed | None = trimmer.trim(result)
+        return trimmer.trim(result)
     except (ValueError, IndexError):
         return ValueError
-    return (short.result, short.common) if short else None

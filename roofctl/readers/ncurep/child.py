@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Final, TypedDict
 
 from roofctl.readers.ncurep.container import small_report
-from roofctl.readers.ncurep.trim import Layout, Trimmed, Trimmer
+from roofctl.readers.ncurep.trim import Trimmed, Trimmer
 
 MEMORY_BYTES: Final = 4 << 30
 """Address space of a child; its slices need a tenth of it."""
@@ -122,30 +122,16 @@ class _Found:
 
 
 @dataclass
-class _Known:
-    """Numbers of a metric by place, and the first place of each layout.
-
-    What NVIDIA's reader says of the first ones shows whether it reads what stands there.
-    """
-
-    values: dict[int, float | None] = field(default_factory=dict)
-    firsts: list[int] = field(default_factory=list)
-
-
-@dataclass
 class _Slice:
     """Results for one small report, the first as it was written.
 
     ``device`` and ``shape`` give, for each, a result of the slice that has the same device and the same launch shape.
-    ``numbers`` are those in the results of each layout, ``places_of`` says which results these are.
     """
 
     places: list[tuple[int, int]] = field(default_factory=list)
     results: list[bytes] = field(default_factory=list)
     device: list[int] = field(default_factory=list)
     shape: list[int] = field(default_factory=list)
-    numbers: dict[Layout, list[tuple[float, ...]]] = field(default_factory=dict)
-    places_of: dict[Layout, list[int]] = field(default_factory=dict)
     size: int = 0
     _shapes: dict[bytes, int] = field(default_factory=dict)
 
@@ -154,33 +140,19 @@ class _Slice:
 
     def add(self, place: tuple[int, int], result: bytes, short: Trimmed | None = None) -> None:
         number = len(self.results)
-        # NVIDIA's reader takes most of its time for metrics: those that it reads in another launch are left out.
-        bare = short and short.layout in self.numbers and short.common in self._shapes
         self.places.append(place)
-        self.results.append((short.bare if bare else short.result) if short else result)
+        # NVIDIA's reader takes most of its time for metrics: those that it reads in another launch are left out.
+        known = short and short.common in self._shapes
+        self.results.append(short.result + (b"" if known else short.common) if short else result)
         self.device.append(0 if short else number)
         self.shape.append(self._shapes.setdefault(short.common, number) if short else number)
         self.size += len(self.results[-1])
-        if short and short.layout:
-            self.numbers.setdefault(short.layout, []).append(short.numbers)
-            self.places_of.setdefault(short.layout, []).append(number)
 
     def alike(self, name: str) -> Sequence[int]:
         """For each result, one with the same value of a metric."""
         if name.startswith(_FIXED):
             return self.device
         return self.shape if name.startswith(_LAUNCH) else range(len(self.results))
-
-    def known(self) -> dict[str, _Known]:
-        """Numbers of metrics as they stand in the results."""
-        found: dict[str, _Known] = {}
-        for layout, numbers in self.numbers.items():
-            places = self.places_of[layout]
-            for name, column in zip(layout.names, zip(*numbers, strict=True), strict=True):
-                known = found.setdefault(name, _Known())
-                known.firsts.append(places[0])
-                known.values.update(zip(places, _finite(column), strict=True))
-        return found
 
     def restored(self, file: BinaryIO) -> _Slice:
         """The same results as they were written, should NVIDIA's reader miss something in the short ones."""
@@ -239,17 +211,13 @@ def _read_slice(path: Path, part: _Slice, found: _Found) -> bool:
         return False
     columns: dict[str, Column] = {}
     units: dict[str, str] = {}
-    numbers = part.known()
     for name in found.columns:
-        alike, known = part.alike(name), numbers.get(name, _Known())
-        asked = sorted(set(alike).difference(known.values).union(known.firsts))
-        metrics = [(n, metric) for n in asked if (metric := actions[n].metric_by_name(name)) is not None]
+        alike = part.alike(name)
+        metrics = [(n, metric) for n in sorted(set(alike)) if (metric := actions[n].metric_by_name(name)) is not None]
         if name not in found.units and metrics:
             units[name] = _clean(metrics[0][1].unit() or "")
         values = {n: _value(metric, ncu_report.IMetric) for n, metric in metrics}
-        if any(values.get(n) != known.values[n] for n in known.firsts):
-            return False
-        columns[name] = list(map((known.values | values).get, alike))
+        columns[name] = list(map(values.get, alike))
     found.units.update(units)
     found.kernels += map(_clean, kernels)
     for name, column in columns.items():
@@ -265,16 +233,11 @@ def _value(metric: Any, kinds: Any) -> int | float | str | None:
     """The value as it is stored: counts may exceed what a float holds."""
     kind = metric.kind()
     if kind in (kinds.ValueKind_DOUBLE, kinds.ValueKind_FLOAT):
-        return _finite([metric.as_double()])[0]
+        number = float(metric.as_double())
+        return number if math.isfinite(number) else None
     if kind in (kinds.ValueKind_UINT32, kinds.ValueKind_UINT64):
         return int(metric.as_uint64())
     return _clean(metric.as_string() or "") if kind == kinds.ValueKind_STRING else None
-
-
-def _finite(values: Sequence[float]) -> Sequence[float | None]:
-    if math.isfinite(sum(values)):  # else one of them is not, or all are very large
-        return values
-    return [value if math.isfinite(value) else None for value in values]
 
 
 def _clean(text: str) -> str:
