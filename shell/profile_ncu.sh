@@ -44,15 +44,44 @@ METRICS=(
     l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
     l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
     lts__t_sectors_srcunit_tex.sum
+    l1tex__t_sectors_pipe_tex.sum
+    l1tex__data_pipe_lsu_wavefronts.sum
+    l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed
+    smsp__issue_active.avg.pct_of_peak_sustained_elapsed
+    sm__cycles_active.avg.pct_of_peak_sustained_elapsed
+    lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed
+    sm__warps_active.avg.pct_of_peak_sustained_active
+    sm__maximum_warps_per_active_cycle_pct
+    smsp__warps_eligible.avg.per_cycle_active
+    launch__registers_per_thread
+    launch__shared_mem_per_block
+    launch__occupancy_limit_registers
+    launch__occupancy_limit_shared_mem
+    launch__occupancy_limit_warps
+    launch__occupancy_limit_blocks
+    smsp__inst_executed.sum.peak_sustained
+    l1tex__data_pipe_lsu_wavefronts.sum.peak_sustained
+    lts__t_sectors_srcunit_tex.sum.peak_sustained
+    sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained
+    sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained
+    sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained
+    sm__inst_executed_pipe_alu.sum.peak_sustained
+    sm__inst_executed_pipe_xu.sum.peak_sustained
+    sm__inst_executed_pipe_lsu.sum.peak_sustained
 )
 
 # Some counters have other names, or are not there, on some chips.
 add_metrics_of_chip() {
     case $1 in
-        ga10b) ;;
-        gb202) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_op_read.sum dram__sectors_op_write.sum) ;;
-        gb10b) ;;
-        *) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum) ;;
+        gv100) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained) ;;
+        tu102) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained) ;;
+        ga10b) METRICS+=(lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
+        ad102) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_fp8.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
+        gh100) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16.sum.peak_sustained sm__ops_path_tensor_src_fp8.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
+        gb100) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum syslts__t_sectors_aperture_sysmem.sum syslts__t_sectors_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
+        gb202) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_op_read.sum dram__sectors_op_write.sum syslts__t_sectors_aperture_sysmem.sum syslts__t_sectors_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
+        gb10b) METRICS+=(lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
+        *) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
     esac
 }
 
@@ -63,7 +92,14 @@ chip_here() {
         capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null) || capability=
     fi
     case ${capability%%$'\n'*} in
+        7.0) echo gv100 ;;
+        7.2) echo gv100 ;;
+        7.5) echo tu102 ;;
         8.7) echo ga10b ;;
+        8.9) echo ad102 ;;
+        9.0) echo gh100 ;;
+        10.0) echo gb100 ;;
+        10.3) echo gb100 ;;
         12.0) echo gb202 ;;
         12.1) echo gb10b ;;
         *) echo other ;;

@@ -19,7 +19,7 @@ _HELPS: Final[Mapping[str, str]] = {
     "alu": "simplify index and bit arithmetic: hoist it out of the loop, strength-reduce divisions and remainders",
     "fp64": "use FP32 where the precision allows it (many GPUs have few FP64 units), or FP64 tensor cores for products",
     "fp16": "use tensor cores where the work is a matrix product",
-    "xu": "use fewer or approximate transcendental functions (__sinf, __expf, -use_fast_math), a table, or a polynomial",
+    "xu": "use fewer or approximate transcendental functions (__sinf, __expf, -use_fast_math), or a table",
     "lsu": "load wider words (float4), keep tiles in registers, and exchange values by shuffles less often",
     "tex": "fetch wider texels, or load through L1 where no filtering is needed",
     "uniform": "compute addresses and loop counts once outside the loop",
@@ -45,7 +45,7 @@ _REGISTERS: Final = 65_536
 """32-bit registers of a multiprocessor, on all GPUs from Kepler on."""
 
 
-def resource(facts: KernelFacts, limits: Thresholds) -> Finding | None:
+def resource(facts: KernelFacts, _limits: Thresholds) -> Finding | None:
     """A resource near its ceiling, with the ways out."""
     name = facts.text("limit")
     use = facts.inside("uses", name)
@@ -65,7 +65,12 @@ def _ceiling(facts: KernelFacts, name: str) -> str:
     pipes = ("fma", "alu", "fp64", "fp16", "xu", "lsu", "tex", "tensor")
     if name in pipes:
         return f"the {name.upper() if name not in ('tensor', 'tex') else name} pipe"
-    words = {"issue": "the issue slots", "atomics": "one atomic unit", "system": "the host link", "peer": "the peer link"}
+    words = {
+        "issue": "the issue slots",
+        "atomics": "one atomic unit",
+        "system": "the host link",
+        "peer": "the peer link",
+    }
     return words.get(name, f"the {facts.label(name)} ceiling")
 
 
@@ -88,7 +93,7 @@ def latency(facts: KernelFacts, limits: Thresholds) -> Finding | None:
 
 
 _AGAINST: Final[Mapping[str, str]] = {
-    "long_scoreboard": "loads wait for memory: issue more of them before the first use (unroll), prefetch, or reuse data; ",
+    "long_scoreboard": "loads wait for memory: issue more before the first use (unroll), prefetch, or reuse data; ",
     "short_scoreboard": "shared memory or special functions are waited for: interleave independent work; ",
     "barrier": "warps wait at barriers: balance the work between them, use smaller blocks, or fewer barriers; ",
     "wait": "each instruction waits for the one before: unroll, or give each thread several independent chains; ",
@@ -114,7 +119,9 @@ def _more_in_flight(facts: KernelFacts, figures: dict[str, float | int], limits:
     limiter = facts.text("limiter")
     if occupancy[1] < limits.full_occupancy and limiter == "registers" and (step := _fewer_registers(facts)):
         figures["registers_per_thread"] = step[0]
-        return f"registers hold occupancy to {percent(occupancy[1])}: at most {step[1]} a thread (of {step[0]:.0f}) let one more block fit"
+        now, most = step
+        held = f"registers hold occupancy to {percent(occupancy[1])}"
+        return f"{held}: at most {most} a thread (of {now:.0f}) let one more block fit"
     if occupancy[1] < limits.full_occupancy and limiter == "shared memory":
         return f"shared memory holds occupancy to {percent(occupancy[1])}: use less of it per block"
     if occupancy[1] < limits.full_occupancy and limiter == "blocks":

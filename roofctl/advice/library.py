@@ -13,7 +13,7 @@ _SPLIT: Final = re.compile(r"splitk\w*reduce|reduce\w*splitk", re.IGNORECASE)
 _LAYOUT: Final = re.compile(r"nchw\w*nhwc|nhwc\w*nchw|convertTensor|transform_kernel|permute", re.IGNORECASE)
 
 
-def names(facts: KernelFacts, limits: Thresholds) -> Finding | None:
+def names(facts: KernelFacts, _limits: Thresholds) -> Finding | None:
     """A matrix product of unaligned rows, the reduction of a split product, or a change of layout."""
     name = facts.text("kernel")
     if aligned := _ALIGNED.search(name):

@@ -38,11 +38,8 @@ def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
     None, nan and absence mean unknown. Raises InputError when the shipped thresholds are at fault.
     """
     known, limits = KernelFacts(facts), thresholds()
-    if known.text("limit") == "launch":
-        # Of a kernel that ends before the next can start nothing else is worth changing.
-        rules = [size.launch]
-    else:
-        rules = list(_RULES)
+    # Of a kernel that ends before the next can start nothing else is worth changing.
+    rules = (size.launch,) if known.text("limit") == "launch" else _RULES
     return tuple(finding for rule in rules if (finding := rule(known, limits)))
 
 

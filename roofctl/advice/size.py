@@ -7,7 +7,7 @@ from roofctl.advice.thresholds import Thresholds
 from roofctl.core.units import duration, percent
 
 
-def launch(facts: KernelFacts, limits: Thresholds) -> Finding | None:
+def launch(facts: KernelFacts, _limits: Thresholds) -> Finding | None:
     """A time per launch that is not much more than what launching takes."""
     known = facts.numbers("seconds", "launch_seconds", "launches", "seconds_total")
     if facts.text("limit") != "launch" or known is None:
@@ -32,13 +32,13 @@ def grid(facts: KernelFacts, limits: Thresholds) -> Finding | None:
         figures["occupancy"] = occupancy
         others = f", and the others hold {percent(occupancy)} of the warps they could"
     text = (
-        f"{sms - blocks:.0f} of {sms:.0f} multiprocessors have nothing to do{others}: split the work further, or run it "
-        "beside other kernels (streams)"
+        f"{sms - blocks:.0f} of {sms:.0f} multiprocessors have nothing to do{others}: split the work further, or "
+        "run it beside other kernels (streams)"
     )
     return Finding("too_small", text, figures)
 
 
-def tail(facts: KernelFacts, limits: Thresholds) -> Finding | None:
+def tail(facts: KernelFacts, _limits: Thresholds) -> Finding | None:
     """Few waves, the last of them nearly empty, or blocks of unequal work."""
     waves = facts.number("waves_per_sm")
     if facts.text("limit") != "tail" or waves is None:

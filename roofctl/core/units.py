@@ -39,7 +39,19 @@ _COUNT_UNITS: Final = frozenset(
     {
         *("inst", "instruction", "instructions", "sector", "sectors", "request", "requests", "cycle", "cycles"),
         *("warp", "warps", "block", "blocks", "thread", "threads", "pass", "passes", "register"),
-        *("branch", "branches", "transaction", "transactions", "event", "events", "wavefront", "wavefronts", "SM", "TPC", "GPC"),
+        *(
+            "branch",
+            "branches",
+            "transaction",
+            "transactions",
+            "event",
+            "events",
+            "wavefront",
+            "wavefronts",
+            "SM",
+            "TPC",
+            "GPC",
+        ),
     }
 )
 

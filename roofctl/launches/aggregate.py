@@ -253,7 +253,7 @@ def _statistics(frame: pd.DataFrame, names: Sequence[str], rows: _Rows, counted:
 
 def _row_ends(frame: pd.DataFrame, values: pd.DataFrame, rows: _Rows) -> dict[str, Any]:
     """Total, smallest and largest value of each row, grouped; of single launches these are the values themselves."""
-    names = list(values)
+    names = [str(name) for name in values]
     if (frame["launches"] == 1).all() and not any(f"{name}_{end}" in frame for name in names for end in _ENDS):
         return dict.fromkeys(_ENDS, rows.of(values))
     there = values.notna()

@@ -107,9 +107,11 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
         if caveat:
             caveats[quantity.name] = caveat
     quantities = tuple(name for name in known.quantities if name in columns)
-    if "seconds" in columns:
-        # No launch takes no time: a profiler prints 0 for one that it did not measure.
-        columns["seconds"] = columns["seconds"].where(columns["seconds"] != 0)
+    columns = {name: columns[name] for name in quantities}
+    if "seconds" in columns and (zero := (columns["seconds"] == 0).fillna(value=False)).any():
+        # A profiler prints 0 for a launch that it did not measure.
+        columns["seconds"] = columns["seconds"].mask(zero)
+        missing["seconds"] = "its time is 0, which no launch takes"
     columns.update(_spread(given, known.quantities["seconds"], columns))
     fixed = {name: counters[name] for name in (*IDENTITY, "launches", "is_summary")}
     frame = pd.DataFrame({**fixed, **columns}, index=counters.index, copy=False).reset_index(drop=True)

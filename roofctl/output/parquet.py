@@ -41,7 +41,7 @@ SCHEMA: Final = 1
 MARKER: Final = "_roofctl.json"
 """File by which a folder is recognised as an export; readers of datasets skip names that begin like this."""
 _NOT_SUMMED: Final = frozenset({"sm_count"}) | {
-    name for name, quantity in catalogue().quantities.items() if quantity.dimension in ("hertz", "ratio")
+    name for name, quantity in catalogue().quantities.items() if quantity.dimension in ("hertz", "ratio", "fraction")
 }
 """Clocks, ratios and facts of the device, which are not summed over launches."""
 _SECONDS: Final = 0.01
@@ -69,7 +69,7 @@ class Export:
 
 def schema() -> pa.Schema:
     """Columns of every file: names with units, types."""
-    types = {"count": pa.int64(), "seconds": pa.float64(), "hertz": pa.float64(), "ratio": pa.float64()}
+    types = {"count": pa.int64(), **dict.fromkeys(("seconds", "hertz", "ratio", "fraction"), pa.float64())}
     return pa.schema(
         [
             ("file", pa.string()),

@@ -15,7 +15,7 @@ from roofctl.roofline.analyse import Explained, ModelResults
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
 from roofctl.roofline.limit_words import label as limit_label
-from roofctl.roofline.limits import Limit
+from roofctl.roofline.limits import KernelLimit
 from roofctl.roofline.model import WORK_LABELS, Model, Roofline
 from roofctl.study.analyse import Analysis
 
@@ -45,7 +45,12 @@ def headings(results: ModelResults) -> list[str]:
     """Headings of the table for people; ``>`` before one aligns its column right."""
     labels = [results.kernels[0].label(level) for level in LEVELS]
     rates = [">GIPS", ">lost"] if results.model == "instruction" else []
-    return [*_HEADINGS[results.model], *(f">{label}" for label in labels), *rates, *(f">{label} int." for label in labels)]
+    return [
+        *_HEADINGS[results.model],
+        *(f">{label}" for label in labels),
+        *rates,
+        *(f">{label} int." for label in labels),
+    ]
 
 
 def document(analysis: Analysis) -> dict[str, Any]:
@@ -239,7 +244,7 @@ def _rate_cells(result: InstructionResult | FlopResult) -> list[str]:
     return [or_unknown(result.per_second, lambda rate: prefixed(rate, unit)), or_unknown(result.of_peak, percent)]
 
 
-def headroom_text(limit: Limit) -> str:
+def headroom_text(limit: KernelLimit) -> str:
     """Time above the longest known bound; ``<`` before it where not everything was counted."""
     return or_unknown(limit.headroom_seconds, lambda seconds: ("" if limit.counted else "<") + duration(seconds))
 

@@ -298,8 +298,8 @@ def _launch_notes(data: TimeData) -> list[str]:
         return ["no launch bound: the time of a launch was not measured (roofctl calibrate --level launch)"]
     shorter = [point.index for point in data.points if point.timing.limit == LAUNCH]
     who = for_whom(data.plot, shorter, numbered=data.plot.many)
-    why = f"launches start {_short(data.launch)} apart, which a measured time leaves out"
-    return [f"a launch is the longest bound{who}: {why}"] if shorter else []
+    why = f"they start {_short(data.launch)} apart, which a measured time leaves out"
+    return [f"limited by launches{who}: {why}"] if shorter else []
 
 
 def _remarks(point: TimePoint, plot: PlotData) -> list[tuple[str, str]]:

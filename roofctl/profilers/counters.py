@@ -62,6 +62,7 @@ def select(
         for name in names
         if name not in possible
         and name not in spared
+        and chooser.known_to_profiler(known.quantities[name])
         and not known.quantities[name].compositions
         and not chooser.comes_anyway(known.quantities[name], given)
     )
@@ -105,6 +106,10 @@ class _Chooser:
         possible = [recipe for recipe in self._recipes(quantity) if self.known.available(recipe, self.chip)]
         preferred = (recipe for recipe in possible if recipe.collect or self.sets <= recipe.collect_in)
         return next(preferred, possible[0] if possible else None)
+
+    def known_to_profiler(self, quantity: Quantity) -> bool:
+        """Whether this profiler counts it on some chip."""
+        return any(recipe.profiler == self.profiler for recipe in quantity.recipes)
 
     def why_not(self, quantity: Quantity) -> str:
         """Why there is no recipe here."""

@@ -102,6 +102,7 @@ class _Absence:
     why: str
 
     def covers(self, counter: str) -> bool:
+        counter = counter.removesuffix(".peak_sustained")
         return any(
             counter.startswith(pattern[:-1]) if pattern.endswith("*") else counter == pattern
             for pattern in self.counters
@@ -240,7 +241,18 @@ def _chips() -> dict[str, Chip]:
 
 
 def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[str, Chip]) -> Recipe:
-    allowed = {"sum", "quotient", "product", "optional", "divisor", "caveat", "patched_caveat", "collect", "collect_in", "chips"}
+    allowed = {
+        "sum",
+        "quotient",
+        "product",
+        "optional",
+        "divisor",
+        "caveat",
+        "patched_caveat",
+        "collect",
+        "collect_in",
+        "chips",
+    }
     operations = [key for key in ("sum", "quotient", "product") if key in entry]
     if set(entry) - allowed or len(operations) != 1:
         raise _fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
@@ -269,7 +281,9 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
 def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...], sets: tuple[str, ...]) -> Quantity:
     if entry["dimension"] not in DIMENSIONS:
         raise _fault("quantities.yaml", f"{name}: dimension {entry['dimension']!r}", f"one of {sorted(DIMENSIONS)}")
-    compositions = tuple(Composition(c["sum"], c.get("caveat", ""), c.get("optional", {})) for c in entry.get("compose", ()))
+    compositions = tuple(
+        Composition(c["sum"], c.get("caveat", ""), c.get("optional", {})) for c in entry.get("compose", ())
+    )
     if not recipes and not compositions:
         raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
     unless = tuple(entry.get("unless", ()))

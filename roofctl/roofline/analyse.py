@@ -19,7 +19,7 @@ from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult, Instructions
 from roofctl.roofline.kernel import Kernel, kernels_of
 from roofctl.roofline.limit_words import sentence
-from roofctl.roofline.limits import Limit, limit_of
+from roofctl.roofline.limits import KernelLimit, limit_of
 from roofctl.roofline.machine import Machine
 from roofctl.roofline.missing import Reasons
 from roofctl.roofline.model import KernelPoints, Model, Roofline
@@ -40,7 +40,7 @@ class Explained:
     """A result with what limits its kernel; verdict and advice are None and empty where no advice was asked for."""
 
     result: InstructionResult | FlopResult
-    limit: Limit
+    limit: KernelLimit
     verdict: str | None = None
     advice: tuple[Finding, ...] = ()
 

@@ -9,12 +9,12 @@ from roofctl.core.levels import LEVELS
 from roofctl.roofline.flop import operations_of
 from roofctl.roofline.instruction import InstructionResult
 from roofctl.roofline.kernel import Kernel
-from roofctl.roofline.limits import Limit
+from roofctl.roofline.limits import KernelLimit
 from roofctl.roofline.machine import Machine
 from roofctl.roofline.model import Roofline
 
 
-def evidence(result: InstructionResult, limit: Limit, machine: Machine | None) -> dict[str, Any]:
+def evidence(result: InstructionResult, limit: KernelLimit, machine: Machine | None) -> dict[str, Any]:
     """Numbers of a kernel by name, SI units, from its result in the instruction model; None where not known."""
     kernel = result.kernel
     return {

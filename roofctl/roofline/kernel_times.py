@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 from roofctl.core.units import SECTOR_BYTES, WARP_THREADS
 from roofctl.quantities import Chip
-from roofctl.roofline.flop import moves_constants
-from roofctl.roofline.flop import IN_SETS, OPERATIONS
+from roofctl.roofline.flop import IN_SETS, OPERATIONS, moves_constants
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.limit_words import label
-from roofctl.roofline.limits import Limit
+from roofctl.roofline.limits import KernelLimit
 from roofctl.roofline.model import ISSUE, WORK_LABELS, Clock, Roofline
 from roofctl.roofline.time_based import COMPUTE, MEASURED, Timing
 from roofctl.roofline.traffic import traffic_of
@@ -27,7 +26,7 @@ def timings(
     chip: Chip | None = None,
     launch_seconds: float | None = None,
     clocks: Mapping[tuple[str, ...], Clock] | None = None,
-    limits: Sequence[Limit] = (),
+    limits: Sequence[KernelLimit] = (),
 ) -> tuple[Timing, ...]:
     """One entry per kernel and capture, in the order given.
 

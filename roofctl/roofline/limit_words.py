@@ -8,7 +8,7 @@ from typing import Final
 from roofctl.advice.thresholds import Thresholds, thresholds
 from roofctl.core.units import duration, percent, prefixed
 from roofctl.roofline.kernel import Kernel
-from roofctl.roofline.limits import Limit, Use
+from roofctl.roofline.limits import KernelLimit, Use
 
 _LABELS: Final[Mapping[str, str]] = {
     "issue": "issue",
@@ -72,7 +72,7 @@ _MOSTLY: Final = 0.7
 """Part of the possible occupancy from which on what limits that is worth naming."""
 
 
-def label(limit: Limit, kernel: Kernel) -> str:
+def label(limit: KernelLimit, kernel: Kernel) -> str:
     """A limit for a table or a legend; ``unknown`` where it cannot be known."""
     return resource_label(limit.name, kernel) if limit.name else "unknown"
 
@@ -82,7 +82,7 @@ def resource_label(name: str, kernel: Kernel) -> str:
     return _LABELS.get(name, kernel.label(name))
 
 
-def sentence(limit: Limit, kernel: Kernel) -> str:
+def sentence(limit: KernelLimit, kernel: Kernel) -> str:
     """What limits a kernel, by how much, and what is left."""
     limits = thresholds()
     if limit.name is None:
@@ -97,18 +97,20 @@ def sentence(limit: Limit, kernel: Kernel) -> str:
         return f"{_shape(limit)}; {_highest(limit, kernel)}{_waits(limit)}"
     if limit.name == "latency":
         return f"latency: {_highest(limit, kernel)}{_hidden(limit)}"
-    use = limit.uses[limit.name]
     what = _SENTENCES.get(limit.name, kernel.label(limit.name))
+    if limit.name == "tex" and (limit.fraction("tex") or 0.0) < limits.near_roof:
+        return f"limited by {what}: its queue is full{_waits(limit)}"
+    use = limit.uses[limit.name]
     return f"limited by {what}: {percent(use.fraction)}{_rate(use)}; {_left(limit, kernel, limits)}"
 
 
-def _unknown(limit: Limit, kernel: Kernel) -> str:
+def _unknown(limit: KernelLimit, kernel: Kernel) -> str:
     if not limit.uses:
         return f"unknown: {limit.unknown}"
     return f"unknown: {_highest(limit, kernel)}; {limit.unknown}{_remedy(limit)}"
 
 
-def _remedy(limit: Limit) -> str:
+def _remedy(limit: KernelLimit) -> str:
     return " (roofctl profile --set limits counts the pipes)" if "pipe" in limit.unknown else ""
 
 
@@ -120,9 +122,9 @@ def _rate(use: Use) -> str:
     return f" of the issue slots ({prefixed(use.per_second, 'IPS', 3)})"
 
 
-def _left(limit: Limit, kernel: Kernel, limits: Thresholds) -> str:
+def _left(limit: KernelLimit, kernel: Kernel, limits: Thresholds) -> str:
     if limit.use is not None and limit.use < limits.near_roof:
-        return "atomics on few addresses wait for each other" if limit.name == "atomics" else "its queue is full"
+        return "atomics on few addresses wait for each other"
     if (limit.largest or 0.0) >= _NOTHING_LEFT:
         return "at its ceiling, only less of this work is faster"
     if limit.factor is None:
@@ -134,7 +136,7 @@ def _left(limit: Limit, kernel: Kernel, limits: Thresholds) -> str:
     return f"at most {limit.factor:.3g} times faster{saved}"
 
 
-def _highest(limit: Limit, kernel: Kernel) -> str:
+def _highest(limit: KernelLimit, kernel: Kernel) -> str:
     """``the busiest resource is L2 at 24%``."""
     resources = {name: use.fraction for name, use in limit.uses.items() if name != "launch"}
     if not resources:
@@ -144,7 +146,7 @@ def _highest(limit: Limit, kernel: Kernel) -> str:
     return f"the busiest {counted}resource is {resource_label(name, kernel)} at {percent(resources[name])}"
 
 
-def _hidden(limit: Limit) -> str:
+def _hidden(limit: KernelLimit) -> str:
     """What hides too little latency: warps, what holds them down, and what they wait for."""
     size, parts = limit.size, list[str]()
     if size.occupancy is not None:
@@ -152,7 +154,7 @@ def _hidden(limit: Limit) -> str:
     return "".join(parts) + _waits(limit)
 
 
-def _waits(limit: Limit) -> str:
+def _waits(limit: KernelLimit) -> str:
     """The main reason why warps waited."""
     if not limit.stalls:
         return ""
@@ -160,7 +162,7 @@ def _waits(limit: Limit) -> str:
     return f"; {percent(share)} of the stalls wait for {STALLS.get(reason, reason)}"
 
 
-def _of_possible(limit: Limit) -> str:
+def _of_possible(limit: KernelLimit) -> str:
     size = limit.size
     if size.waves is not None and size.waves < 1:
         return " (the grid has too few blocks to fill the GPU)"
@@ -171,7 +173,7 @@ def _of_possible(limit: Limit) -> str:
     return f" of {percent(size.occupancy_limit)} possible{held}"
 
 
-def _shape(limit: Limit) -> str:
+def _shape(limit: KernelLimit) -> str:
     size = limit.size
     if limit.name == "grid":
         filled = "" if size.occupancy is None else f", {percent(size.occupancy)} of the warps that fit on each"

@@ -66,7 +66,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Limit:
+class KernelLimit:
     """What limits a kernel.
 
     ``name`` is a resource, one of ``NOT_RESOURCES``, or None where it cannot be known, with the reason in ``unknown``.
@@ -100,7 +100,7 @@ class Limit:
         return self.uses[resource].fraction if resource in self.uses else None
 
 
-def limit_of(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | None) -> Limit:
+def limit_of(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | None) -> KernelLimit:
     """The judgement of one kernel. ``traffic`` is that of its levels, ``machine`` None where the GPU is not known."""
     limits = thresholds()
     if machine:
@@ -114,7 +114,7 @@ def limit_of(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | 
     use = uses[name].fraction if name in uses else max(resources, default=None)
     total = kernel["seconds_total"]
     headroom = total * max(0.0, 1 - largest) if total is not None and largest is not None else None
-    return Limit(name, use, uses, not lacking, headroom, unknown, size, _stalls(kernel))
+    return KernelLimit(name, use, uses, not lacking, headroom, unknown, size, _stalls(kernel))
 
 
 def _at_own_clock(machine: Machine, kernel: Kernel) -> Machine:
@@ -134,9 +134,7 @@ def _at_own_clock(machine: Machine, kernel: Kernel) -> Machine:
     return replace(machine, instruction=at(machine.instruction), flop=at(machine.flop) if machine.flop else None)
 
 
-def _uses(
-    kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | None
-) -> Iterator[tuple[str, Use]]:
+def _uses(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | None) -> Iterator[tuple[str, Use]]:
     seconds = kernel["counted_seconds"]
     if not seconds:
         return
@@ -191,7 +189,10 @@ def _first_level(
         return
     shared = roofline.shared if roofline else None
     if use and wavefronts:
-        yield "shared", Use(use.fraction * min(1.0, of_shared / wavefronts), of_shared * WAVEFRONT_BYTES / seconds, "B/s")
+        yield (
+            "shared",
+            Use(use.fraction * min(1.0, of_shared / wavefronts), of_shared * WAVEFRONT_BYTES / seconds, "B/s"),
+        )
     elif shared:
         yield "shared", _bytes(of_shared * WAVEFRONT_BYTES / seconds, shared.bytes_per_second)
 
@@ -242,19 +243,25 @@ def _named(
     resource = _binding(kernel, uses, limits)
     if resource == "issue" and "pipes" in lacking and uses["issue"].fraction < limits.issue_alone:
         resource = None  # so many instructions can also be all that one pipe does
-    if resource:
-        return resource, ""
-    busiest = max((n for n in uses if n in _ORDER), key=lambda n: uses[n].fraction, default="")
+    name = resource or _queue(kernel, uses, limits) or _too_little(uses, size, limits)
+    if name or not lacking:
+        return name or "latency", ""
+    return None, _why_unknown(kernel, lacking)
+
+
+def _queue(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str | None:
+    """A unit that takes its work one after the other, so that its use says less than its queue."""
+    busiest = max((name for name in uses if name in _ORDER), key=lambda name: uses[name].fraction, default="")
     if busiest == "atomics" and uses[busiest].fraction >= limits.atomic_unit_busy:
-        return "atomics", ""
-    if _stalls(kernel).get("tex_throttle", 0.0) >= limits.main_stall:
-        return "tex", ""
+        return "atomics"
+    return "tex" if _stalls(kernel).get("tex_throttle", 0.0) >= limits.main_stall else None
+
+
+def _too_little(uses: Mapping[str, Use], size: LaunchSize, limits: Thresholds) -> str | None:
+    """The launch itself, or a grid that leaves multiprocessors idle."""
     if "launch" in uses and uses["launch"].fraction * limits.launch_close >= 1:
-        return "launch", ""
-    for shape in ("grid", "tail"):
-        if shape == size.fault:
-            return shape, ""
-    return ("latency", "") if not lacking else (None, _why_unknown(kernel, lacking))
+        return "launch"
+    return size.fault or None
 
 
 def _binding(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from roofctl.core.levels import LEVEL_LABELS, LEVELS, level_label
+from roofctl.core.levels import LEVEL_LABELS, level_label
 from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import SECTOR_BYTES
 

@@ -66,9 +66,7 @@ def _limiter(kernel: Kernel) -> str:
     return _LIMITERS[min(known, key=lambda name: known[name])] if len(known) == len(_LIMITERS) else ""
 
 
-def _fault(
-    blocks: int | None, sms: int | None, waves: float | None, active: float | None, limits: Thresholds
-) -> str:
+def _fault(blocks: int | None, sms: int | None, waves: float | None, active: float | None, limits: Thresholds) -> str:
     if blocks is not None and sms and sms - blocks >= limits.idle_share * sms:
         return "grid"
     idle = None if active is None else 1 - active

@@ -32,8 +32,9 @@ class Timing:
 
     ``compute_work`` is the type of work that takes ``compute_seconds``, ``level_seconds`` holds the levels that
     are known, ``launch_seconds`` is the GPU's. ``missing`` has a reason and ``caveats`` a caveat per
-    ``seconds``, ``compute`` or level. ``limit`` is what limits the kernel (``roofctl.roofline.limits``), ``limit_use`` the
-    used part of it, ``limit_label`` its name as printed. ``note`` is printed after the name where several captures are shown together.
+    ``seconds``, ``compute`` or level. ``limit`` is what limits the kernel (``roofctl.roofline.limits``),
+    ``limit_use`` the used part of it, ``limit_label`` its name as printed. ``note`` is printed after the name where
+    several captures are shown together.
     """
 
     kernel: str

@@ -15,9 +15,9 @@ from roofctl.launches.evaluate import launch_table
 from roofctl.quantities import Chip, catalogue
 from roofctl.readers.numbers import DecimalSeparator
 from roofctl.roofline.analyse import ModelChoice, ModelResults, analyse
-from roofctl.roofline.machine import Machine
 from roofctl.roofline.instruction import Instructions
 from roofctl.roofline.kernel_times import timings
+from roofctl.roofline.machine import Machine
 from roofctl.roofline.model import Clock, Model, Roofline
 from roofctl.roofline.select import Selection
 from roofctl.roofline.time_based import Timing

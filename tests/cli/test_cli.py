@@ -79,6 +79,7 @@ def test_json_and_csv_agree_and_hold_nothing_else(capture: str, capsys: pytest.C
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     for row in document["kernels"]:
         row["advice"] = " | ".join(entry["text"] for entry in row["advice"]) or None
+        row["use"] = "; ".join(f"{name}={use:.4g}" for name, use in row["use"].items()) or None
     assert rows == [{k: "" if v is None else str(v) for k, v in row.items()} for row in document["kernels"]]
 
 

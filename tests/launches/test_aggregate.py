@@ -153,12 +153,42 @@ def test_a_summary_has_no_launches_to_tell_apart() -> None:
         grouped(ncu_summary([L("k(int)")]), group="launch")
 
 
-def test_a_launch_with_a_missing_value_is_left_out_with_a_note() -> None:
-    capture = one(ncu_raw(launches(100_000, 900_000, 120_000, **{L2: (30_000, "n/a", 30_000)})))
+def test_counts_come_from_complete_launches_and_times_from_all() -> None:
+    capture = one(ncu_raw(launches(100_000, 900_000, 120_000, **{L2: (30_000, "n/a", 60_000)})))
     found = row(capture)
-    assert found["launches"] == 2
-    assert found["seconds_total"] == pytest.approx(220e-6)
-    assert notes(capture) == ["a.csv: 1 launch is left out: no value for l2_transactions there (k)"]
+    assert (found["launches"], found["counted_launches"]) == (3, 2)
+    assert found["seconds_total"] == pytest.approx(1_120e-6)
+    assert found["seconds"] == pytest.approx(1_120e-6 / 3)
+    assert found["counted_seconds"] == pytest.approx(110e-6)
+    assert found["l2_transactions"] == 45_000
+    assert notes(capture) == ["a.csv: counts of k are from 2 of 3 launches: no value for l2_transactions in the others"]
+
+
+def test_each_launch_alone_keeps_its_time() -> None:
+    text = ncu_raw(launches(100_000, 90_000_000, **{L2: (30_000, "n/a")}))
+    frame = one(text, group="launch").frame
+    assert frame["seconds"].tolist() == [pytest.approx(1e-4), pytest.approx(0.09)]
+    assert frame["l2_transactions"].isna().tolist() == [False, True]
+
+
+def test_a_missing_clock_leaves_nothing_out() -> None:
+    found = row(one(ncu_raw(launches(100_000, 300_000, **{CLOCK: (1_500_000_000, "nan")}))))
+    assert (found["counted_launches"], found["sm_clock_hz"]) == (2, 1.5e9)
+    assert found["counted_seconds"] == pytest.approx(2e-4)
+
+
+def test_a_time_of_0_is_no_time_and_changes_no_other() -> None:
+    found = row(one(ncu_raw(launches(90_000, 0, 90_000))))
+    assert (found["launches"], found["counted_launches"]) == (3, 2)
+    assert found["seconds"] == pytest.approx(90e-6)
+    assert found["seconds_total"] == pytest.approx(180e-6)
+
+
+def test_a_use_is_weighted_by_time() -> None:
+    use = "smsp__issue_active.avg.pct_of_peak_sustained_elapsed"
+    found = row(one(ncu_raw(launches(100_000, 300_000, **{use: (80, 40)}))))
+    assert found["issue_active"] == pytest.approx(0.5)
+    assert (found["issue_active_min"], found["issue_active_max"]) == (pytest.approx(0.4), pytest.approx(0.8))
 
 
 def test_a_counter_without_any_value_leaves_nothing_out() -> None:

@@ -102,9 +102,8 @@ def test_small_kernels_show_the_launch_as_their_floor():
     ]
     assert sorted(dotted) == [pytest.approx(xs) for xs in ((0.2e-6, 0.5e-6), (0.5e-6, 2e-6))]
     assert any("launch" in line and "2 µs" in line for line in (*texts(figure, "region"), *legend_texts(figure)))
-    assert (
-        "a launch is the longest bound for 2, 3: launches start 2 µs apart, which a measured time leaves out"
-        in texts(figure, "footnote")
+    assert "limited by launches 2, 3: they start 2 µs apart, which a measured time leaves out" in texts(
+        figure, "footnote"
     )
 
 

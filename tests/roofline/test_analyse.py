@@ -9,7 +9,7 @@ import pytest
 
 from roofctl.core.errors import InputError
 from roofctl.launches.aggregate import Group
-from roofctl.output.rows import COLUMNS
+from roofctl.output.rows import COLUMNS, L1_PARTS
 from roofctl.output.rows import rows as rows_of
 from roofctl.quantities import catalogue
 from roofctl.roofline.analyse import ModelChoice, ModelResults, analyse
@@ -104,15 +104,14 @@ def test_a_complete_launch() -> None:
         "l2_intensity": pytest.approx(100 / 30),
         "hbm_intensity": pytest.approx(5.0),
         "gips": pytest.approx(1.0),
-        "l1_of_roof": pytest.approx(1 / 8),
-        "l2_of_roof": pytest.approx(1 / 8),
-        "hbm_of_roof": pytest.approx(1 / 5),
-        "l1_bound": "compute",
-        "l2_bound": "compute",
-        "hbm_bound": "memory",
-        "bound": "memory",
-        "bound_level": "hbm",
-        "attainable_gips": pytest.approx(5.0),
+        "limit": None,
+        "limit_use": pytest.approx(0.2),
+        "headroom_seconds": pytest.approx(0.8e-4),
+        "all_counted": False,
+        # At the 1.5 GHz of the launch the SM's own ceilings are 1.5 times those at 1 GHz; L2 and HBM stay.
+        "use": pytest.approx({"l2": 0.3 / 4, "hbm": 0.2, "l1": 0.44 / 12, "issue": 1.1 / 12}),
+        **dict.fromkeys(L1_PARTS),
+        "counted_launches": 1,
         "sm_clock_hz": 1.5e9,
         "grid": "(64, 1, 1)",
         "block": "(256, 1, 1)",
@@ -127,7 +126,8 @@ def test_a_complete_launch() -> None:
         "thread_efficiency": pytest.approx(1 / 1.1),
         "lost_fraction": pytest.approx(1 - 1 / 1.1),
         "predicated_on_fraction": None,
-        "verdict": "HBM would bind first, but only 20% of its roof is reached: 5 times faster at the roof",
+        "verdict": "unknown: the busiest counted resource is HBM at 20%; a pipe could bind "
+        "(roofctl profile --set limits counts the pipes)",
         "advice": [],
         "rank": None,
     }
@@ -190,7 +190,7 @@ def test_no_instructions_no_points_but_the_traffic_is_listed() -> None:
     assert results.points[0].missing == dict.fromkeys(("l1", "l2", "hbm"), "no instruction count")
     assert rows_of(results)[0]["hbm_transactions"] == 20_000
     assert rows_of(results)[0]["hbm_intensity"] is None
-    assert rows_of(results)[0]["bound"] is None
+    assert rows_of(results)[0]["limit"] is None
 
 
 def test_no_time_no_rate() -> None:
@@ -287,35 +287,29 @@ def test_a_caveat_is_noted_once_for_all_kernels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counters", "bound"),
+    ("counters", "limit"),
     [
-        (FULL, ("memory", "hbm", 5.0)),
-        (without(DRAM_R, DRAM_W, **{DRAM_R: 5_000, DRAM_W: 0}), ("compute", None, 8.0)),
-        (without(DRAM_R, DRAM_W, **{DRAM_R: 0, DRAM_W: 0}), ("compute", None, 8.0)),
-        (without(DRAM_R), (None, None, None)),
-        (without(LSU, **{LSU: 400_000}), ("memory", "l1", pytest.approx(8 * 100 / 404))),
-        (without(LSU), ("memory", "hbm", 5.0)),
-        (without(LSU, DRAM_R, DRAM_W, **{DRAM_R: 5_000, DRAM_W: 0}), (None, None, None)),
+        (FULL, None),  # nothing near its ceiling, and pipes were not counted
+        (without(DRAM_R, **{DRAM_R: 70_000}), "hbm"),
+        (without(LSU, **{LSU: 800_000}), "l1"),
+        (without(ISSUED, **{ISSUED: 1_100_000}), "issue"),
+        (without(ISSUED, **{ISSUED: 850_000}), None),  # a pipe of half the issue rate could be full
+        (without(DRAM_R), None),
     ],
 )
-def test_bound(counters: dict[str, object], bound: tuple[object, ...]) -> None:
-    found = row(counters)
-    assert (found["bound"], found["bound_level"], found["attainable_gips"]) == bound
+def test_limit(counters: dict[str, object], limit: str | None) -> None:
+    assert row(counters)["limit"] == limit
 
 
-def test_without_ceilings_fractions_and_bounds_are_unknown() -> None:
+def test_without_ceilings_limits_are_unknown() -> None:
     found = row(FULL, roofline=None)
     assert found["gips"] == pytest.approx(1.0)
-    assert {
-        found[name]
-        for name in COLUMNS["instruction"]
-        if name.endswith(("_of_roof", "bound", "bound_level", "attainable_gips"))
-    } == {None}
+    assert (found["limit"], found["limit_use"], found["headroom_seconds"], found["use"]) == (None, None, None, {})
 
 
 def test_a_point_above_its_roof_is_kept_and_warned_of() -> None:
     results = analysed([L("k(int)", without(TIME, **{TIME: 10_000}))])
-    assert rows_of(results)[0]["hbm_of_roof"] == pytest.approx(2.0)
+    assert rows_of(results)[0]["use"]["hbm"] == pytest.approx(2.0)
     assert len(results.points[0].points) == 3
     warnings = [note.text for note in results.notes if note.warning]
     assert [text.partition(", above it")[0] for text in warnings] == [
@@ -446,13 +440,16 @@ def test_a_summary_gives_means_and_ends() -> None:
 
 @pytest.mark.parametrize(
     ("counters", "reason"),
-    [({TIME: 0}, "no rate: the time is 0"), ({THREAD: 0, ISSUED: 0}, "no point: 0 instructions were counted")],
+    [
+        ({TIME: 0}, "no time: its time is 0, which no launch takes"),
+        ({THREAD: 0, ISSUED: 0}, "no point: 0 instructions were counted"),
+    ],
 )
 def test_a_time_or_a_count_of_zero_gives_no_point(counters: dict[str, object], reason: str) -> None:
     found = analysed([L("k(int)", {**FULL, **counters})])
     assert texts(found) == [f"{reason} (k)"]
     assert found.points[0].points == ()
-    assert rows_of(found)[0]["hbm_of_roof"] is None
+    assert rows_of(found)[0]["limit"] is None
 
 
 def test_a_launch_without_a_time_in_one_file_is_noted() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roofctl.roofline.model import Bandwidth, Clock, KernelPoints, Peak, Point, Roofline, assess, kernel_bound
+from roofctl.roofline.model import Bandwidth, Clock, KernelPoints, Peak, Point, Roofline, assess
 
 SM = Clock(1e9, "sm")
 ROOF = Roofline(
@@ -74,35 +74,6 @@ def test_a_point_above_the_roof_says_so() -> None:
     assert assessment is not None
     assert assessment.above_roof
     assert "120% of the HBM roof: above it" in assessment.verdict
-
-
-@pytest.mark.parametrize(
-    ("points", "idle", "bound"),
-    [
-        ({"l1": 2.0, "l2": 3.0, "hbm": 1.0}, (), ("memory", "hbm", 50e9)),
-        ({"l1": 0.1, "l2": 3.0, "hbm": 1.0}, (), ("memory", "l1", 40e9)),
-        ({"l1": 2.0, "l2": 3.0, "hbm": 9.0}, (), ("compute", None, 400e9)),
-        # an unknown level may bind lower still, so "compute" is not certain, "memory" is
-        ({"l1": 2.0, "l2": 3.0}, (), None),
-        ({"l1": 2.0, "hbm": 1.0}, (), ("memory", "hbm", 50e9)),
-        # an idle level cannot bind
-        ({"l1": 2.0, "l2": 3.0}, ("hbm",), ("compute", None, 400e9)),
-        ({}, ("l1", "l2", "hbm"), ("compute", None, 400e9)),
-        ({}, ("l1",), None),
-        ({}, (), None),
-    ],
-)
-def test_kernel_bound(
-    points: dict[str, float], idle: tuple[str, ...], bound: tuple[str, str | None, float] | None
-) -> None:
-    found = kernel_bound(kernel(**points), ROOF, frozenset(idle))
-    assert (found and (found.bound, found.level, found.attainable)) == bound
-
-
-def test_a_missing_ceiling_is_an_unknown_level() -> None:
-    lame = Roofline("toy", ROOF.peak, ROOF.bandwidths[:2], {"hbm": "unknown"})
-    assert kernel_bound(kernel(l1=2.0, l2=3.0, hbm=0.1), lame) is None
-    assert kernel_bound(kernel(l1=0.1, l2=3.0, hbm=0.1), lame) is not None
 
 
 def test_point_by_level() -> None:

@@ -135,7 +135,7 @@ def test_captures_of_different_clocks_are_compared_each_at_its_own(tmp_path: Pat
     by_source = {Path(row["source"]).name: row for row in rows_of(both.results)}
     for path, row in zip(paths, alone, strict=True):
         assert by_source[path.name]["issued_of_peak"] == pytest.approx(row["issued_of_peak"])
-        assert by_source[path.name]["l1_of_roof"] == pytest.approx(row["l1_of_roof"])
+        assert by_source[path.name]["use"] == pytest.approx(row["use"])
     chosen = analyse_inputs(AnalysisRequest(inputs=tuple(paths), ceilings="theoretical", clock="boost"))
     assert chosen.clock is not None
     assert chosen.clock.hz == 1.98e9
