@@ -134,7 +134,7 @@ LIMIT limit_l1(int* out, const int4* data, int n) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const int4 v = __ldca(own + ((j * kThreads + threadIdx.x + i * 32) & 1023));
-      sum += v.x ^ v.w;
+      sum += v.x ^ v.y ^ v.z ^ v.w;
     }
   KEEP(sum);
 }
@@ -148,7 +148,7 @@ LIMIT limit_shared(int* out, int n) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const float4 v = tile[(j * kThreads + threadIdx.x + i * 32) & 1023];
-      sum += v.x * v.w;
+      sum += v.x * v.y + v.z * v.w;
     }
   KEEP(__float_as_int(sum));
 }
@@ -183,7 +183,7 @@ LIMIT limit_l2(int* out, const int4* data, size_t count, int n) {
     for (size_t at = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x; at + 3 * threads < count; at += 4 * threads) {
       const int4 a = __ldcg(data + at), b = __ldcg(data + at + threads), c = __ldcg(data + at + 2 * threads),
                  d = __ldcg(data + at + 3 * threads);
-      sum += a.x ^ b.y ^ c.z ^ d.w;
+      sum += a.x ^ a.y ^ a.z ^ a.w ^ b.x ^ b.y ^ b.z ^ b.w ^ c.x ^ c.y ^ c.z ^ c.w ^ d.x ^ d.y ^ d.z ^ d.w;
     }
   KEEP(sum);
 }
@@ -196,7 +196,10 @@ LIMIT limit_hbm(int4* to, const int4* from, size_t count) {
 LIMIT limit_host_memory(int* out, const int4* host, size_t count) {
   const size_t threads = static_cast<size_t>(gridDim.x) * kThreads;
   int sum = 0;
-  for (size_t at = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x; at < count; at += threads) sum += host[at].x;
+  for (size_t at = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x; at < count; at += threads) {
+    const int4 v = host[at];
+    sum += v.x ^ v.y ^ v.z ^ v.w;
+  }
   KEEP(sum);
 }
 

@@ -8,7 +8,8 @@ from typing import Final
 from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
 
-_ALIGNED: Final = re.compile(r"(?:cutlass|gemm|cublas|xmma|ampere|sm\d\d).*_align([124])(?:\b|_|>)", re.IGNORECASE)
+_ALIGNED: Final = re.compile(r"(?:tensorop|16816|1688|16832).*_align([124])(?:\b|_|>)", re.IGNORECASE)
+"""Products on tensor cores only: those of plain FP32 load one element at a time whatever the shape."""
 _SPLIT: Final = re.compile(r"splitk\w*reduce|reduce\w*splitk", re.IGNORECASE)
 _LAYOUT: Final = re.compile(r"nchw\w*nhwc|nhwc\w*nchw|convertTensor|transform_kernel|permute", re.IGNORECASE)
 

@@ -11,6 +11,7 @@ from roofctl.cli.common import TALK, say, say_notes, show_as, talk_options
 
 if TYPE_CHECKING:
     from roofctl.verify.compare import Verdict
+    from roofctl.verify.known_limits import LimitCheck
 
 
 @click.command()
@@ -32,31 +33,72 @@ if TYPE_CHECKING:
     metavar="FOLDER|CSV",
     help="Verify an existing capture instead; needs no GPU. Repeatable, for files of one capture.",
 )
+@click.option("--counts", is_flag=True, help="Only the table of counts.")
+@click.option("--limits", is_flag=True, help="Only the table of limits: kernels that are each limited by one thing.")
 @click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output form."
 )
 @talk_options
-def verify(sources: tuple[Path, ...], form: str, **options: Any) -> None:
+def verify(sources: tuple[Path, ...], form: str, counts: bool, limits: bool, **options: Any) -> None:
     """Check the profiler's counters on this GPU against kernels whose counts are known from their source.
 
     Builds the kernels with nvcc, profiles them with every metric set, and prints what the source
     implies, what was counted, and the error. Instructions, sectors, FLOPs and tensor operations must agree within
-    0.5 %; DRAM traffic and shared-memory wavefronts have a stated bound. Exit code 6 when one is off.
+    0.5 %; DRAM traffic and shared-memory wavefronts have a stated bound. A second table has kernels that are built
+    to be limited by one thing each, and what roofctl names. Exit code 6 when one is off.
 
     Example: roofctl verify --keep
 
     Example: roofctl verify --from roofctl-captures/known --format json > verified.json
     """
-    from roofctl.verify.run import VerifyRequest, verify_capture, verify_here
+    from roofctl.verify.run import VerifyRequest, limits_here, limits_of, verify_capture, verify_here
 
+    names = [str(path) for path in sources]
     if sources:
+        checks = () if counts else limits_of(sources)
+        if checks or limits:
+            show_limits(checks, form)
+            conclude_limits(checks)
+            return
         verdict = verify_capture(sources)
-        names = [str(path) for path in sources]
-    else:
-        verdict, folder = verify_here(VerifyRequest(**options), say)
-        names = [str(folder)] if folder else []
-    show(verdict, names, form)
-    conclude(verdict, complete=not sources)
+        show(verdict, names, form)
+        conclude(verdict, complete=False)
+        return
+    request = VerifyRequest(**options)
+    if not limits:
+        verdict, folder = verify_here(request, say)
+        show(verdict, [str(folder)] if folder else [], form)
+        conclude(verdict, complete=True)
+    # One document on stdout: as JSON each table is asked for by itself.
+    if limits or not (counts or form == "json"):
+        checks, _ = limits_here(request, say)
+        show_limits(checks, form)
+        conclude_limits(checks)
+
+
+def show_limits(checks: tuple[LimitCheck, ...], form: str) -> None:
+    """The table of limits on stdout."""
+    from roofctl.verify import known_limits
+
+    document = {"schema": 1, "limits": known_limits.document(checks)}
+    show_as(form, known_limits.HEADINGS, known_limits.cells(checks), document=document)
+    say(f"{len(checks)} kernels: {sum(check.agrees for check in checks)} limits agree")
+
+
+def conclude_limits(checks: tuple[LimitCheck, ...]) -> None:
+    """Raise InputError without any kernel of known limit, VerificationError where another limit was named."""
+    from roofctl.core.errors import InputError, VerificationError
+
+    if not checks:
+        raise InputError(
+            "the capture has none of the kernels of kernels/limits", hint="make one: roofctl verify --limits --keep"
+        )
+    if wrong := [check for check in checks if not check.agrees]:
+        named = "; ".join(f"{check.kernel}: {check.sentence}" for check in wrong)
+        raise VerificationError(
+            f"{len(wrong)} kernels have another limit than they are built for: {named}",
+            hint="do not trust these verdicts on this GPU; keep the capture (--keep) and report it with this table",
+        )
 
 
 def show(verdict: Verdict, names: list[str], form: str) -> None:

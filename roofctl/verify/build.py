@@ -16,11 +16,12 @@ from roofctl.profilers.gpu import find_gpu
 from roofctl.verify.known_kernels import KNOWN
 
 PROGRAM: Final = "known"
+LIMITS_PROGRAM: Final = "limits"
 
 
-def sources() -> tuple[Path, ...]:
-    """The CUDA files of the program, as installed."""
-    return tuple(sorted((shipped("kernels") / "known").glob("*.cu")))
+def sources(program: str = PROGRAM) -> tuple[Path, ...]:
+    """The CUDA files of a program, as installed."""
+    return tuple(sorted((shipped("kernels") / program).glob("*.cu")))
 
 
 def find_nvcc() -> Path:
@@ -52,10 +53,10 @@ def architecture(wanted: str = "auto") -> str:
     return "sm_{}{}".format(*gpu.capability)
 
 
-def build(folder: Path, arch: str) -> Path:
-    """Build the program in ``folder``, return its path. Raises ToolNotFound, or ToolFailed with nvcc's output."""
-    program, nvcc = folder / PROGRAM, find_nvcc()
-    run_tool(compile_command(nvcc, sources(), program, f"-arch={arch}", "--threads", "0")).checked(
+def build(folder: Path, arch: str, name: str = PROGRAM) -> Path:
+    """Build a program in ``folder``, return its path. Raises ToolNotFound, or ToolFailed with nvcc's output."""
+    program, nvcc = folder / name, find_nvcc()
+    run_tool(compile_command(nvcc, sources(name), program, f"-arch={arch}", "--threads", "0")).checked(
         f"{nvcc} must know {arch} and C++17: CUDA 11.2 or newer, and CUDA 12 at most for GPUs before Turing"
     )
     return program

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +18,12 @@ from roofctl.profilers import capture as profiling
 from roofctl.profilers.counters import check_sets
 from roofctl.profilers.request import ProfilerChoice, ProfileRequest, Progress
 from roofctl.readers import read as readers
-from roofctl.verify.build import architecture, build, disassembled_paths, find_nvcc
+from roofctl.study.analyse import AnalysisRequest, analyse_inputs
+from roofctl.verify.build import LIMITS_PROGRAM, architecture, build, disassembled_paths, find_nvcc
 from roofctl.verify.compare import Verdict, compare
+from roofctl.verify.known_limits import LimitCheck, check_limits
 
-NAME: Final = "known"
+DEFAULT_SET: Final = "default"
 _WRONG_RESULT: Final = 1
 """Exit code of the program for a wrong result; other codes are CUDA's and its options'."""
 
@@ -82,12 +84,35 @@ def verify_here(request: VerifyRequest, say: Say) -> tuple[Verdict, Path | None]
     return verdict, None
 
 
+def limits_here(request: VerifyRequest, say: Say) -> tuple[tuple[LimitCheck, ...], Path | None]:
+    """Build ``kernels/limits``, profile it with the default set, and check what limits each kernel.
+
+    Returns the rows, and the capture's folder where it was kept. Raises as ``verify_here`` does.
+    """
+    arch = architecture(request.arch)
+    find_nvcc()
+    say(f"building the kernels of known limits for {arch}")
+    work = Path(tempfile.mkdtemp(prefix="roofctl-verify-"))
+    try:
+        program = build(work, arch, LIMITS_PROGRAM)
+        capture = _profile(replace(request, sets=(DEFAULT_SET,)), program, work, say)
+        checks = limits_of((capture.folder,))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return checks, capture.folder if request.keep else None
+
+
+def limits_of(sources: Sequence[Path]) -> tuple[LimitCheck, ...]:
+    """What limits the kernels of ``kernels/limits`` in a capture; empty where it has none of them."""
+    return check_limits(analyse_inputs(AnalysisRequest(inputs=tuple(sources))).results.explained)
+
+
 def _profile(request: VerifyRequest, program: Path, work: Path, say: Say) -> Capture:
     profile_request = ProfileRequest(
         argv=(str(program),),
         sets=request.sets or ("all",),
         profiler=request.profiler,
-        name=NAME,
+        name=program.name,
         output=None if request.keep else work / ROOT,
     )
 

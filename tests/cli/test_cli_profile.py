@@ -428,7 +428,7 @@ def test_nvprof_runs_three_times_and_is_joined(here, capfd, monkeypatch, tmp_pat
     out, err = capfd.readouterr()
     assert out.count("app says") == 3
     assert "nvprof 11.8.87: Tesla P100-SXM2-16GB has compute capability 6.0, below ncu's 7.0" in err
-    assert "sm_clock_hz is left out: nvprof has no counter for it" in err
+    assert "left out" not in err
     assert re.search(r"kernel_0\s+2\s+100.0 µs", out)
     manifest = read_manifest(latest(here / "roofctl-captures"))
     assert manifest.data == ("timing-77.csv", "metrics-77.csv", "events-77.csv")

@@ -104,6 +104,35 @@ def test_another_application_is_an_input_error(tmp_path: Path) -> None:
     assert isinstance(error, InputError)
 
 
+LIMITS = Path(__file__).parent.parent / "data" / "captures-h200" / "limits"
+
+
+def test_a_capture_of_known_limits_gets_its_table() -> None:
+    result = call("--from", LIMITS)
+    assert result.stdout.splitlines()[0].split() == ["kernel", "limited", "by", "named", "use", "agrees"]
+    assert "23 kernels: 23 limits agree" in result.stderr
+    document = json.loads(call("--from", LIMITS, "--format", "json").stdout)
+    assert all(entry["agrees"] for entry in document["limits"])
+
+
+def test_a_wrong_limit_exits_6(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roofctl.verify import known_limits
+
+    wrong = {**known_limits.KNOWN_LIMITS, "limit_fma": known_limits.BuiltLimit(("xu",), "")}
+    monkeypatch.setattr(known_limits, "KNOWN_LIMITS", wrong)
+    error, result = fail("--from", LIMITS)
+    assert (type(error), error.exit_code) == (VerificationError, 6)
+    assert error.message.startswith(
+        "1 kernels have another limit than they are built for: limit_fma: limited by the FMA"
+    )
+    assert "NO" in result.stdout
+
+
+def test_a_capture_without_them_has_no_table_of_limits(right: Path) -> None:
+    error, _ = fail("--from", right, "--limits")
+    assert "none of the kernels of kernels/limits" in error.message
+
+
 def test_a_run_here_must_have_every_kernel(right: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from support.shapes import parts
 
@@ -114,7 +143,7 @@ def test_a_run_here_must_have_every_kernel(right: Path, monkeypatch: pytest.Monk
         return compare(parts(capture_text(kernels=KNOWN[:-1]))), None
 
     monkeypatch.setattr(running, "verify_here", here)
-    error, _ = fail("--profiler", "ncu", "--arch", "sm_90", "--set", "flop", "--set", "walls", "--keep")
+    error, _ = fail("--counts", "--profiler", "ncu", "--arch", "sm_90", "--set", "flop", "--set", "walls", "--keep")
     assert isinstance(error, VerificationError)
     assert error.message == "not profiled: known_tensor_fp64"
     assert asked == [running.VerifyRequest("ncu", "sm_90", ("flop", "walls"), keep=True)]

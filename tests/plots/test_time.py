@@ -87,8 +87,8 @@ def test_contours_of_equal_time_turn_at_the_diagonal():
 def test_small_kernels_show_the_launch_as_their_floor():
     kernels = [
         timing(launch=2e-6),
-        timing("tiny", 0.1e-6, 0.5e-6, 4e-6, 2e-6),
-        timing("less", 0.4e-6, 0.2e-6, 1e-6, 2e-6),
+        timing("tiny", 0.1e-6, 0.5e-6, 4e-6, 2e-6, limit="launch"),
+        timing("less", 0.4e-6, 0.2e-6, 1e-6, 2e-6, limit="launch"),
     ]
     figure = time(h200(), kernels)
     (corner,) = ends(figure, "launch")
@@ -102,7 +102,7 @@ def test_small_kernels_show_the_launch_as_their_floor():
     ]
     assert sorted(dotted) == [pytest.approx(xs) for xs in ((0.2e-6, 0.5e-6), (0.5e-6, 2e-6))]
     assert any("launch" in line and "2 µs" in line for line in (*texts(figure, "region"), *legend_texts(figure)))
-    assert "limited by launches 2, 3: they start 2 µs apart, which a measured time leaves out" in texts(
+    assert "limited by launches for 2, 3: they start 2 µs apart, which a measured time leaves out" in texts(
         figure, "footnote"
     )
 

@@ -43,7 +43,7 @@ CORPUS = Path(__file__).parent.parent.parent.parent / "shared" / "corpus"
 # Reports hold it; these tables were printed before roofctl asked for it.
 WAVES = "launch__waves_per_multiprocessor"
 SIZES = {
-    *("launch__registers_per_thread", "launch__shared_mem_per_block"),
+    *("sm__maximum_warps_per_active_cycle_pct", "launch__registers_per_thread", "launch__shared_mem_per_block"),
     *(f"launch__occupancy_limit_{name}" for name in ("blocks", "registers", "shared_mem", "warps")),
 }
 
