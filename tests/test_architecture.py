@@ -33,7 +33,7 @@ BELOW: dict[str, set[str]] = {
     "plots": {"core", "roofline"},
     "output": {"__init__", "core", "launches", "plots", "quantities", "readers", "roofline", "study"},
     "microbench": {"__init__", "core", "cuda", "gpus"},
-    "verify": {"captures", "core", "cuda", "gpus", "launches", "profilers", "quantities", "readers", "study"},
+    "verify": {"captures", "core", "cuda", "gpus", "launches", "profilers", "quantities", "readers", "roofline", "study"},
     "doctor": {"captures", "core", "cuda", "gpus", "profilers", "quantities"},
 }  # fmt: skip
 EVERYTHING = {"cli", "__main__"}

@@ -124,7 +124,11 @@ def _rate(use: Use) -> str:
 
 def _left(limit: KernelLimit, kernel: Kernel, limits: Thresholds) -> str:
     if limit.use is not None and limit.use < limits.near_roof:
-        return "atomics on few addresses wait for each other"
+        return (
+            "atomics on few addresses wait for each other"
+            if limit.name == "atomics"
+            else f"its queue is full{_waits(limit)}"
+        )
     if (limit.largest or 0.0) >= _NOTHING_LEFT:
         return "at its ceiling, only less of this work is faster"
     if limit.factor is None:

@@ -254,7 +254,14 @@ def _queue(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str |
     busiest = max((name for name in uses if name in _ORDER), key=lambda name: uses[name].fraction, default="")
     if busiest == "atomics" and uses[busiest].fraction >= limits.atomic_unit_busy:
         return "atomics"
-    return "tex" if _stalls(kernel).get("tex_throttle", 0.0) >= limits.main_stall else None
+    stalls = _stalls(kernel)
+    if stalls.get("tex_throttle", 0.0) >= limits.main_stall:
+        return "tex"
+    # A part of a pipe can be full, such as the half of the FMA pipe that multiplies integers.
+    pipes = [name for name in PIPES if name in uses]
+    if pipes and stalls.get("math_pipe_throttle", 0.0) >= limits.main_stall:
+        return max(pipes, key=lambda name: uses[name].fraction)
+    return None
 
 
 def _too_little(uses: Mapping[str, Use], size: LaunchSize, limits: Thresholds) -> str | None:
@@ -302,6 +309,8 @@ _NO_STALL: Final = ("stall_selected", "stall_not_selected")
 
 
 def _stalls(kernel: Kernel) -> dict[str, float]:
+    if kernel["shared_gmma_wavefronts"] and kernel["stall_gmma"] is None:
+        return {}  # what such kernels mostly wait for was not counted
     counted: dict[str, Any] = {
         name: value
         for name, value in kernel.values.items()

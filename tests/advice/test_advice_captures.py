@@ -61,7 +61,7 @@ EXPECTED: dict[Path, dict[str, set[str]]] = {
         "limit_tail": {"tail"},
         "limit_latency_occupancy": {"latency_bound", "uncoalesced_loads"},
         "limit_grid": {"too_small"},
-        "limit_host_memory": {"host_memory", "uncoalesced_loads"},
+        "limit_host_memory": {"host_memory"},
         "limit_barrier": {"latency_bound"},
         "limit_alu": {"alu_bound"},
         "limit_texture": set(),

@@ -35,7 +35,7 @@ def test_the_limit_of_each_kernel_is_named_on_an_h200(name, checks):
         ("limit_latency_occupancy", "occupancy 3% of 3% possible, held down by shared memory"),
         ("limit_latency_dependence", "of the stalls wait for global, local or texture memory"),
         ("limit_barrier", "of the stalls wait for other warps at a barrier"),
-        ("limit_host_memory", "limited by the link to host memory: 80% of its ceiling (51.0 GB/s)"),
+        ("limit_host_memory", "limited by the link to host memory: 80% of its ceiling"),
         ("limit_grid", "33 blocks for 132 multiprocessors"),
         ("limit_tail", "tail: 1.06 waves, multiprocessors idle"),
         ("limit_launch", "where launching alone takes"),
