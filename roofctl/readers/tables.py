@@ -35,11 +35,11 @@ _SIGNATURES: Final[tuple[tuple[str, frozenset[str]], ...]] = (
 )
 _REPEATED: Final = frozenset(
     {
-        *("Process ID", "Kernel Name", "Block Size", "Grid Size", "CC", "Metric Name", "Metric Unit", "Invocations"),
+        *("Process ID", "Kernel Name", "Metric Name", "Metric Unit", "Invocations"),
         *("Type", "Device", "Kernel", "Name", "Event Name"),
     }
 )
-"""Columns in which one text stands in many rows; ``ID`` is one where a launch has many rows."""
+"""Columns that are looked at in every row and repeat their texts; ``ID`` is one where a launch has many rows."""
 _NVPROF_TYPES: Final = ("GPU activities", "API calls", "OpenACC (excl)", "OpenACC (incl)", "Profiling result")
 _TIMES: Final = ("s", "ms", "us", "ns")
 _LAST_NEEDED: Final = {
