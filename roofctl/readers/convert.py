@@ -47,6 +47,7 @@ _MOST_THREADS: Final = 4
 _PREFIXES: Final = ("", "min:", "max:", "total:")
 _SHAPE: Final = re.compile(r"\(\s*\d{1,10}\s*,\s*\d{1,10}\s*,\s*\d{1,10}\s*\)")
 
+_A = TypeVar("_A")
 _B = TypeVar("_B")
 
 
@@ -192,7 +193,8 @@ class Converter:
         Raises InputError as ``number`` does.
         """
         parts = grouped([cells for _, cells in counters])
-        plain = in_threads(lambda part: self._plain_columns(counters[part]), parts, [cells for _, cells in counters])
+        count = sum(len(cells.texts) for _, cells in counters)
+        plain = in_threads(lambda part: self._plain_columns(counters[part]), parts, count)
         return [
             array(list(self._one_by_one(counter, cells))) if column is None else column
             for (counter, cells), column in zip(counters, itertools.chain(*plain), strict=True)
@@ -277,9 +279,9 @@ def distinct(columns: Sequence[Cells]) -> tuple[Any, Any]:
     return found.dictionary, found.indices.to_numpy()
 
 
-def in_threads(work: Callable[[slice], _B], parts: Sequence[slice], columns: Sequence[Cells]) -> list[_B]:
-    """``work`` on parts of columns: what it does in long steps needs no interpreter."""
-    if sum(len(cells.texts) for cells in columns) < _MANY_CELLS:
+def in_threads(work: Callable[[_A], _B], parts: Sequence[_A], cells: int) -> list[_B]:
+    """``work`` on parts of so many cells: what it does in long steps needs no interpreter."""
+    if cells < _MANY_CELLS:
         return list(map(work, parts))
     with ThreadPoolExecutor(min(processors(), _MOST_THREADS)) as pool:
         return list(pool.map(work, parts))
