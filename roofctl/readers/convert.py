@@ -31,7 +31,7 @@ from roofctl.readers.numbers import (
     parse_number,
     to_base,
 )
-from roofctl.readers.split import coded, content, matches, valued
+from roofctl.readers.split import are_digits, coded, content, matches, valued
 
 LARGEST: Final = 10**18
 """No launch counts more; weighted sums of several counters still fit 64 bits."""
@@ -289,7 +289,8 @@ def in_threads(work: Callable[[_A], _B], parts: Sequence[_A], cells: int) -> lis
 
 def all_plain(texts: Any, decimal: DecimalSeparator) -> bool:
     """Whether all cells are numbers without sign or exponent."""
-    if not len(texts):
+    data, places = content(texts)
+    if not len(texts) or (are_digits(data) and np.diff(places).min() > 0):
         return True
     # One text of all cells, which hold no line end: a call on each costs more than its cell.
     lines = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts), "\n")
@@ -300,12 +301,13 @@ def digits(texts: Any, decimal: DecimalSeparator) -> Any:
     """Plain numbers without thousands separators and with a decimal point."""
     group = b"," if decimal == "point" else b"."
     data, places = content(texts)
-    kept = np.zeros(len(data) + 1, np.int32)
-    np.cumsum(data != ord(group), out=kept[1:])
-    if decimal == "point" and kept[-1] == len(data):
+    kept = data != ord(group)
+    if decimal == "point" and kept.all():
         return texts
+    offsets = np.zeros(len(data) + 1, np.int32)
+    np.cumsum(kept, out=offsets[1:])
     plain = data.tobytes().translate(bytes.maketrans(b",", b"."), group)
-    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(kept[places]), pa.py_buffer(plain)])
+    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(offsets[places]), pa.py_buffer(plain)])
 
 
 class _Numbers:

@@ -287,7 +287,12 @@ def are_counts(array: Any) -> bool:
     """Whether all cells are digits only, as nearly all counts are."""
     data, places = content(array.dictionary if is_dictionary(array) else array)
     lengths = np.diff(places)
-    return bool(len(lengths) and lengths.min() > 0 and lengths.max() <= _MOST_DIGITS and (data - _ZERO).max() < 10)  # noqa: PLR2004
+    return bool(len(lengths) and lengths.min() > 0 and lengths.max() <= _MOST_DIGITS and are_digits(data))
+
+
+def are_digits(data: Any) -> bool:
+    """Whether bytes are digits only."""
+    return bool(len(data) and data.min() >= ord("0") and data.max() <= ord("9"))
 
 
 def valued(array: Any) -> Any:
