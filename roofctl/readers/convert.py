@@ -31,7 +31,7 @@ from roofctl.readers.numbers import (
     parse_number,
     to_base,
 )
-from roofctl.readers.split import coded, content, matches, valued
+from roofctl.readers.split import are_digits, coded, content, matches, valued
 
 LARGEST: Final = 10**18
 """No launch counts more; weighted sums of several counters still fit 64 bits."""
@@ -48,6 +48,7 @@ _PREFIXES: Final = ("", "min:", "max:", "total:")
 _PERCENT: Final = Unit("percent", 0.01)
 _SHAPE: Final = re.compile(r"\(\s*\d{1,10}\s*,\s*\d{1,10}\s*,\s*\d{1,10}\s*\)")
 
+_A = TypeVar("_A")
 _B = TypeVar("_B")
 
 
@@ -193,7 +194,8 @@ class Converter:
         Raises InputError as ``number`` does.
         """
         parts = grouped([cells for _, cells in counters])
-        plain = in_threads(lambda part: self._plain_columns(counters[part]), parts, [cells for _, cells in counters])
+        count = sum(len(cells.texts) for _, cells in counters)
+        plain = in_threads(lambda part: self._plain_columns(counters[part]), parts, count)
         return [
             array(list(self._one_by_one(counter, cells))) if column is None else column
             for (counter, cells), column in zip(counters, itertools.chain(*plain), strict=True)
@@ -284,9 +286,9 @@ def distinct(columns: Sequence[Cells]) -> tuple[Any, Any]:
     return found.dictionary, found.indices.to_numpy()
 
 
-def in_threads(work: Callable[[slice], _B], parts: Sequence[slice], columns: Sequence[Cells]) -> list[_B]:
-    """``work`` on parts of columns: what it does in long steps needs no interpreter."""
-    if sum(len(cells.texts) for cells in columns) < _MANY_CELLS:
+def in_threads(work: Callable[[_A], _B], parts: Sequence[_A], cells: int) -> list[_B]:
+    """``work`` on parts of so many cells: what it does in long steps needs no interpreter."""
+    if cells < _MANY_CELLS:
         return list(map(work, parts))
     with ThreadPoolExecutor(min(processors(), _MOST_THREADS)) as pool:
         return list(pool.map(work, parts))
@@ -294,7 +296,8 @@ def in_threads(work: Callable[[slice], _B], parts: Sequence[slice], columns: Seq
 
 def all_plain(texts: Any, decimal: DecimalSeparator) -> bool:
     """Whether all cells are numbers without sign or exponent."""
-    if not len(texts):
+    data, places = content(texts)
+    if not len(texts) or (are_digits(data) and np.diff(places).min() > 0):
         return True
     # One text of all cells, which hold no line end: a call on each costs more than its cell.
     lines = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts), "\n")
@@ -305,12 +308,13 @@ def digits(texts: Any, decimal: DecimalSeparator) -> Any:
     """Plain numbers without thousands separators and with a decimal point."""
     group = b"," if decimal == "point" else b"."
     data, places = content(texts)
-    kept = np.zeros(len(data) + 1, np.int32)
-    np.cumsum(data != ord(group), out=kept[1:])
-    if decimal == "point" and kept[-1] == len(data):
+    kept = data != ord(group)
+    if decimal == "point" and kept.all():
         return texts
+    offsets = np.zeros(len(data) + 1, np.int32)
+    np.cumsum(kept, out=offsets[1:])
     plain = data.tobytes().translate(bytes.maketrans(b",", b"."), group)
-    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(kept[places]), pa.py_buffer(plain)])
+    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(offsets[places]), pa.py_buffer(plain)])
 
 
 class _Numbers:

@@ -80,5 +80,5 @@ def _plainly_point(columns: Sequence[Cells]) -> str:
                 examples.append(str(some[int(hits.argmax())]))
         return True
 
-    plain = all(in_threads(is_plain, grouped(columns), columns))
+    plain = all(in_threads(is_plain, grouped(columns), sum(len(cells.texts) for cells in columns)))
     return examples[0] if plain and examples else ""

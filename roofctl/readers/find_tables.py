@@ -219,28 +219,41 @@ def _notable(table: CsvTable | None) -> str:
 
 def _regular(table: CsvTable, lines: Lines, which: Any, places: Sequence[int]) -> tuple[Rows | None, Any]:
     """Those of some lines that are plainly rows of ``table``, split, and which lines the others are."""
+    needed = [*(column for column, _ in table.begins_row()), table.count_of_launches()]
+    if None in needed[:-1]:
+        return None, which
+    places = [*places, *(column for column in needed if column is not None)]
+    ncu = table.kind.startswith("ncu_")
+    if ncu and table.uniform and len(which) == len(lines):
+        # All at once, without a look at where each begins.
+        rows = _rows(table, lines, which, places)
+        if len(rows) == len(which):
+            return rows, which[:0]
     kept = np.ones(len(which), np.bool_)
     if lead := table.lead():
         begins = lines.starts[which]
         begins = np.minimum(begins + (lines.bytes[begins] == ord('"')), lines.ends[which])
         kept = np.isin(np.arange(256), list(lead))[lines.bytes[begins]]
-    if not table.kind.startswith("ncu_"):
+    if not ncu:
         kept &= ~_doubtful(lines, which)
-    checks = table.begins_row()
-    launches = table.count_of_launches()
-    needed = [column for column, _ in checks if column is not None]
-    if np.count_nonzero(kept) <= FEW or len(needed) < len(checks):
+    if np.count_nonzero(kept) <= FEW:
         return None, which
-    rows = split(lines, which[kept], table.layout(), [*places, *needed, *([] if launches is None else [launches])])
+    rows = _rows(table, lines, which[kept], places)
+    table.uniform = len(rows) == len(which)
+    return rows, np.setdiff1d(which, rows.lines - lines.first, assume_unique=True)
+
+
+def _rows(table: CsvTable, lines: Lines, which: Any, places: Sequence[int]) -> Rows:
+    """Those of some lines that are rows of ``table``, split."""
+    rows = split(lines, which, table.layout(), places)
     good = np.ones(len(rows), np.bool_)
-    for column, pattern in checks:
+    for column, pattern in table.begins_row():
         array = rows.columns[column or 0]
         if pattern != COUNT or not are_counts(array):
             good &= matches(array, pattern)
-    if launches is not None:
+    if (launches := table.count_of_launches()) is not None:
         good &= matches(rows.columns[launches], COUNT) & matches(rows.columns[launches], "[1-9]", full=False)
-    rows = rows.kept(good)
-    return rows, np.setdiff1d(which, rows.lines - lines.first, assume_unique=True)
+    return rows.kept(good)
 
 
 def _doubtful(lines: Lines, which: Any) -> Any:

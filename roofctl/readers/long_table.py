@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from roofctl.launches.table import IDENTITY
-from roofctl.readers.convert import Cells, Launches, Texts, all_plain
+from roofctl.readers.convert import Cells, Launches, Texts, all_plain, in_threads
 from roofctl.readers.convert import count as count_of
 from roofctl.readers.numbers import PLAIN, split_glued
 from roofctl.readers.split import Rows, coded, matches, taken, valued
@@ -156,10 +156,9 @@ class LongTable:
     def launches(self) -> Launches:
         """What was taken."""
         count = len(self._launches)
-        cells: dict[str, Cells] = {}
-        for name in list(self._counters):
-            self._pivot(name, self._counters.pop(name), count, cells)
-        form = self._form
+        form, names = self._form, list(self._counters)
+        pivoted = in_threads(lambda name: self._pivot(name, count), names, count * len(names))
+        cells = {name: found for columns in pivoted for name, found in columns.items()}
         identity = {name: texts.column(form.change.get(name, str)) for name, texts in self._identity.items()}
         if form.device:
             devices = Texts()
@@ -171,11 +170,12 @@ class LongTable:
             amounts = [count_of(text) for text in self._key[form.launches].column()[0]]
             place = form.key.index(form.launches)
             amount = np.array([amounts[key[place]] for key in self._launches], np.int64)
-        names = self._names
-        return Launches({n: identity.get(n, absent) for n in IDENTITY}, cells, names, amount, bool(form.launches))
+        identity = {name: identity.get(name, absent) for name in IDENTITY}
+        return Launches(identity, cells, self._names, amount, bool(form.launches))
 
-    def _pivot(self, name: str, counter: _Counter, count: int, cells: dict[str, Cells]) -> None:
-        """One cell per launch: the first or the last of several."""
+    def _pivot(self, name: str, count: int) -> dict[str, Cells]:
+        """One cell per launch, the first or the last of several, of each value of a counter."""
+        counter = self._counters.pop(name)
         launch = np.concatenate(counter.launches)
         place = np.full(count, _NOTHING)
         rows = np.arange(len(launch))
@@ -191,6 +191,7 @@ class LongTable:
         units = self._units.column()[0]
         if unit_of is not None and (unit_of == unit_of[0]).all():
             units, unit_of = [units[int(unit_of[0])]], None
+        cells: dict[str, Cells] = {}
         for number, prefix in enumerate(self._form.values):
             texts = pc.utf8_trim_whitespace(pa.concat_arrays([each[number] for each in counter.texts]))
             texts = texts if same else texts.take(pick)
@@ -198,6 +199,7 @@ class LongTable:
                 cells[prefix + name] = Cells(texts, lines, units, unit_of)
             else:
                 cells[prefix + name] = replace(unglued(texts, lines, ""), begin=begin)
+        return cells
 
 
 def unglued(texts: Any, lines: Any, unit: str, place: int = 0) -> Cells:

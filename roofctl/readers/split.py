@@ -51,10 +51,12 @@ class Lines:
         self.prepared: tuple[Any, Rows | None, Any] | None = None
         self.bytes = np.frombuffer(block, np.uint8)
         self.block = block
+        self._count = 0
         self._places: tuple[Any, Any] | None = None
 
     def __len__(self) -> int:
-        return len(self.ends)
+        self._count = self._count or int(np.count_nonzero(self.bytes == _LF))
+        return self._count
 
     @property
     def starts(self) -> Any:
@@ -75,7 +77,8 @@ class Lines:
 
     def text(self, index: int) -> str:
         """A line without its end."""
-        return self.block[self.starts[index] : self.ends[index]].decode()
+        begin, end = (self.starts[index], self.ends[index]) if index else (0, self.block.index(b"\n"))
+        return self.block[begin:end].decode()
 
     def array(self, which: Any) -> Any:
         """Some lines with their ends, as an array of strings."""
@@ -84,7 +87,9 @@ class Lines:
         return lines if len(which) == len(self) else lines.take(pa.array(which))
 
     def joined(self, which: Any) -> Any:
-        """Some lines with their ends, as one buffer."""
+        """Some lines with their ends, as one buffer; their places are only needed where not all are meant."""
+        if len(which) == len(self):
+            return pa.py_buffer(self.block)
         cuts = np.flatnonzero(np.diff(which) != 1) + 1
         begins = self.starts[which[np.append(0, cuts)]]
         stops = self.ends[which[np.append(cuts - 1, -1)]] + 1
@@ -282,7 +287,12 @@ def are_counts(array: Any) -> bool:
     """Whether all cells are digits only, as nearly all counts are."""
     data, places = content(array.dictionary if is_dictionary(array) else array)
     lengths = np.diff(places)
-    return bool(len(lengths) and lengths.min() > 0 and lengths.max() <= _MOST_DIGITS and (data - _ZERO).max() < 10)  # noqa: PLR2004
+    return bool(len(lengths) and lengths.min() > 0 and lengths.max() <= _MOST_DIGITS and are_digits(data))
+
+
+def are_digits(data: Any) -> bool:
+    """Whether bytes are digits only."""
+    return bool(len(data) and data.min() >= ord("0") and data.max() <= ord("9"))
 
 
 def valued(array: Any) -> Any:

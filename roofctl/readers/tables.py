@@ -35,11 +35,11 @@ _SIGNATURES: Final[tuple[tuple[str, frozenset[str]], ...]] = (
 )
 _REPEATED: Final = frozenset(
     {
-        *("Process ID", "Kernel Name", "Block Size", "Grid Size", "CC", "Metric Name", "Metric Unit", "Invocations"),
+        *("Process ID", "Kernel Name", "Metric Name", "Metric Unit", "Invocations"),
         *("Type", "Device", "Kernel", "Name", "Event Name"),
     }
 )
-"""Columns in which one text stands in many rows; ``ID`` is one where a launch has many rows."""
+"""Columns that are looked at in every row and repeat their texts; ``ID`` is one where a launch has many rows."""
 _NVPROF_TYPES: Final = ("GPU activities", "API calls", "OpenACC (excl)", "OpenACC (incl)", "Profiling result")
 _TIMES: Final = ("s", "ms", "us", "ns")
 _LAST_NEEDED: Final = {
@@ -70,7 +70,7 @@ class CsvTable:
 
     ``pending`` are rows that were read one by one and not yet given to ``reader``. ``malformed`` lists lines that
     begin like a row but have more fields than the header, or too few to hold a value, or end within a quoted cell;
-    the last of these are in ``broken``, too.
+    the last of these are in ``broken``, too. ``uniform``: the last lines that were looked at together were all rows.
     """
 
     kind: str
@@ -83,6 +83,7 @@ class CsvTable:
     malformed: list[int] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
     reader: Reader | None = None
+    uniform: bool = True
 
     def column(self, name: str) -> int | None:
         """Index of a column by name, or None."""
@@ -191,7 +192,7 @@ def _is_unit_row(table: CsvTable, fields: Sequence[str]) -> bool:
     if table.kind == "nvprof_trace":
         return table.field(fields, "Duration") in _TIMES
     if table.kind == "nvprof_counts":
-        return not table.field(fields, "Correlation_ID") and not table.field(fields, "Kernel")
+        return len(fields) > 1 and not table.field(fields, "Correlation_ID") and not table.field(fields, "Kernel")
     return False
 
 

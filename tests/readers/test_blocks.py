@@ -307,6 +307,19 @@ def test_a_file_cut_inside_its_last_cell_gives_no_value_of_that_row(
         assert only.endswith(f"passed over: line {len(text.splitlines())}")
 
 
+@pytest.mark.parametrize("few", [2, 48])
+def test_a_line_of_one_field_is_no_row_of_units(few: int, tmp_path: Path) -> None:
+    rows = [f'"TITAN Xp (0)","1","7","step(int)",{number},4000,50.0' for number in range(110, 120)]
+    header = '"Device","Context","Stream","Kernel","Correlation_ID","inst_executed","achieved_occupancy"'
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(["==9== NVPROF is profiling process 9, command: ./x", header, 'ency"', ",,,,,,%", *rows]))
+    assert compared(path, few=few) == "same"
+    (part,) = read_file(path)
+    assert [note.text for note in part.notes if note.detail] == [
+        f"{path}: 1 lines that belong to no table passed over, the first is line 3"
+    ]
+
+
 def test_a_row_cut_in_the_middle_of_a_file_gives_no_value(tmp_path: Path) -> None:
     lines = RAW.splitlines()
     lines[30] = lines[30][:-3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 from roofctl.core.errors import InputError
 from roofctl.quantities import catalogue
 from roofctl.readers import convert
-from roofctl.readers.convert import Cell, Cells, Converter, array
+from roofctl.readers.convert import Cell, Cells, Converter, all_plain, array
 from roofctl.readers.decimals import first_examples
-from roofctl.readers.numbers import DecimalSeparator, gather
+from roofctl.readers.numbers import PLAIN, DecimalSeparator, gather
 
 from support.shapes import CLOCK, ISSUED, TIME
 
@@ -110,3 +111,14 @@ def test_a_column_says_what_its_cells_say_one_by_one(
 def test_evidence_is_that_of_the_cells_one_by_one(cells: list[str | None], european: bool) -> None:
     texts = [cell.translate(SWAPPED) if european else cell for cell in cells if cell is not None]
     assert first_examples([pa.array(texts, pa.string())]) == gather(texts)
+
+
+@pytest.mark.parametrize("decimal", ["point", "comma"])
+@pytest.mark.parametrize(
+    "texts",
+    [[], [""], ["", "1"], ["1", ""], ["1", "", "2"], ["12", "345"], ["1,234", "5.5"], ["1.234", "5,5"], ["1,23"], ["1\t"], ["x"]],
+)  # fmt: skip
+def test_plain_cells_are_plain_one_by_one(texts: list[str], decimal: DecimalSeparator) -> None:
+    expected = all(re.fullmatch(PLAIN[decimal], text) for text in texts)
+    assert all_plain(pa.array(texts, pa.string()), decimal) is expected
+    assert all_plain(pa.array(["x", *texts, "y"], pa.string())[1:-1], decimal) is expected

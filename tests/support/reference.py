@@ -183,7 +183,7 @@ def _is_unit_row(table: Table, fields: Sequence[str]) -> bool:
     if table.kind == "nvprof_trace":
         return table.field(fields, "Duration") in ("s", "ms", "us", "ns")
     if table.kind == "nvprof_counts":
-        return not table.field(fields, "Correlation_ID") and not table.field(fields, "Kernel")
+        return len(fields) > 1 and not table.field(fields, "Correlation_ID") and not table.field(fields, "Kernel")
     return False
 
 
