@@ -47,12 +47,14 @@ PRECISIONS: Final[Mapping[str, Precision]] = {
         Precision("tf32_tc", "TF32 tensor", "tensor_tf32_ops"),
         Precision("bf16_tc", "BF16 tensor", "tensor_bf16_ops"),
         Precision("fp16_tc", "FP16 tensor", "tensor_fp16_ops"),
-        Precision("fp16_tc_fp16acc", "FP16 tensor, FP16 sums"),
+        Precision("fp16_tc_fp16acc", "FP16 tensor, FP16 sums", "tensor_fp16_fp16acc_ops"),
         Precision("fp8_tc", "FP8 tensor", "tensor_fp8_ops"),
-        Precision("fp8_tc_fp16acc", "FP8 tensor, FP16 sums"),
+        Precision("fp8_tc_fp16acc", "FP8 tensor, FP16 sums", "tensor_fp8_fp16acc_ops"),
         Precision("int8_tc", "INT8 tensor", "tensor_int8_ops"),
-        Precision("int4_tc", "INT4 tensor"),
-        Precision("fp4_tc", "FP4 tensor"),
+        Precision("int4_tc", "INT4 tensor", "tensor_int4_ops"),
+        Precision("int1_tc", "INT1 tensor", "tensor_int1_ops"),
+        Precision("fp6_tc", "FP6 tensor", "tensor_fp6_ops"),
+        Precision("fp4_tc", "FP4 tensor", "tensor_fp4_ops"),
     )
 }
 """By name, in the order in which they are listed everywhere."""

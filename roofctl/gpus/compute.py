@@ -9,6 +9,7 @@ from roofctl.core.precisions import COUNTED, PRECISIONS
 from roofctl.gpus.schema import GpuProfile, Measured, MeasuredCeiling
 from roofctl.roofline.model import BOOST, Clock, Peak, Roofline
 
+_SAME_RATE: Final = {"fp16_tc_fp16acc": "fp16_tc", "fp8_tc_fp16acc": "fp8_tc", "fp6_tc": "fp8_tc"}
 _SUSTAINED: Final = "sustained"
 _HELD_DOWN: Final = 0.97
 """A clock below this part of the highest one in the same calibration was held down."""
@@ -39,7 +40,11 @@ def flop_roofline(
 
 
 def _theoretical(profile: GpuProfile, precision: str, clock: Clock | None) -> Peak | None:
-    fact = profile.flops_per_clock_per_sm.get(precision)
+    facts = profile.flops_per_clock_per_sm
+    fact = facts.get(precision)
+    if fact is None and not profile.description.startswith("NVIDIA GeForce"):
+        # Data-centre boards add in FP16 and FP32 at one rate; FP6 runs at that of FP8.
+        fact = facts.get(_SAME_RATE.get(precision, ""))
     if fact is None or fact.value is None:
         return None
     # Vendors state tensor peaks at a boost clock of their own.

@@ -240,7 +240,7 @@ def _cells(explained: Explained, model: Model) -> list[str]:
 def _rate_cells(result: InstructionResult | FlopResult) -> list[str]:
     if isinstance(result, InstructionResult):
         return [or_unknown(result.gips, significant), or_unknown(result.lost_fraction, percent)]
-    unit = "OP/s" if result.work == "int8_tc" else "FLOP/s"
+    unit = "OP/s" if (result.work or "").startswith("int") else "FLOP/s"
     return [or_unknown(result.per_second, lambda rate: prefixed(rate, unit)), or_unknown(result.of_peak, percent)]
 
 

@@ -30,7 +30,8 @@ class AxisUnits:
         """
         works = [peaks[0].work for peaks in types]
         rates = [self._range_text([peak.per_second / self.rate for peak in each]) for each in zip(*types, strict=True)]
-        unit = self.rate_name.replace("FLOP/s", "OP/s") if "int8_tc" in works else self.rate_name
+        integers = any(work.startswith("int") for work in works)
+        unit = self.rate_name.replace("FLOP/s", "OP/s") if integers else self.rate_name
         return f"{_names(works)} {' of '.join(rates)} {unit}"
 
     def _range_text(self, rates: Sequence[float]) -> str:

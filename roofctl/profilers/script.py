@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Final
@@ -13,6 +12,7 @@ from roofctl.quantities import catalogue
 METRIC_SET: Final = "instruction"
 
 _NVPROF_CHIP: Final = "gv100"
+_USUAL_CHIP: Final = "gh100"
 _INDENT: Final = "    "
 
 
@@ -33,12 +33,12 @@ def _nvprof() -> Mapping[str, str]:
 
 
 def _ncu() -> Mapping[str, str]:
-    """Counters that every chip has, and per chip the rest; the most common rest is the default."""
+    """Counters that every chip has, and per chip the rest; that of ``_USUAL_CHIP`` is the default."""
     chips = catalogue().chips
     lists = {name: ncu.counters(name, (METRIC_SET,)).counters for name in chips}
     common = [name for name in next(iter(lists.values())) if all(name in counters for counters in lists.values())]
     rests = {chip: tuple(name for name in counters if name not in common) for chip, counters in lists.items()}
-    usual = Counter(rests.values()).most_common(1)[0][0]
+    usual = rests[_USUAL_CHIP]
     special = {chip: rest for chip, rest in rests.items() if rest != usual}
     cases = [*((chip, rest) for chip, rest in special.items()), ("*", usual)]
     return {

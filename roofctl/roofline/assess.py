@@ -39,8 +39,11 @@ def _above_texts(label: str, entries: Sequence[tuple[str, float, Point]]) -> lis
 
 
 def _above_cause(points: Sequence[Point]) -> str:
+    """What can put these points above a roof; less traffic than there was is no cause, as it only moves them right."""
     caveats = "; ".join(dict.fromkeys(point.caveat for point in points if point.caveat))
-    return (
-        "the GPU ran above the clock of the ceilings, the GPU profile is not this GPU's, "
-        f"or the counter leaves traffic out{f' ({caveats})' if caveats else ''}"
-    )
+    causes = ["the GPU ran above the clock of the ceilings", "the GPU profile is not this GPU's"]
+    works = {point.work for point in points}
+    if any(work.endswith("_tc") for work in works):
+        causes += ["the products are 2:4 sparse", "they add in a narrower type than the peak's"]
+    inexact = f" ({caveats})" if caveats else ""
+    return f"{', '.join(causes[:-1])} or {causes[-1]}{inexact}"

@@ -23,6 +23,9 @@ OPERATIONS: Final = COUNTED
 
 ALL: Final = "all"
 
+_RARE: Final = ("int4_tc", "int1_tc")
+"""Types that few programs use: that they were not counted is worth no note."""
+
 _LEAST_SHARE: Final = 0.01
 """Unless asked for, a type that does less of a kernel's operations than this is named but not drawn."""
 
@@ -90,8 +93,12 @@ def note_sets(kernels: Sequence[Kernel], reasons: Reasons) -> None:
 
 
 def _impossible(kernel: Kernel, work: str) -> bool:
-    """Whether the chip's tensor cores do not take this type, so that a missing count is known to be none."""
-    return kernel[OPERATIONS[work]] is None and "tensor cores of this chip" in kernel.reason(OPERATIONS[work])
+    """Whether a missing count is taken for none: the chip does not have the type, or hardly anyone uses it."""
+    if kernel[OPERATIONS[work]] is not None:
+        return False
+    if work == "fp16_tc_fp16acc" and "estimate" in kernel.caveats.get(OPERATIONS["fp16_tc"], ""):
+        return True  # the estimate counts the instructions of both
+    return work in _RARE or "tensor cores of this chip" in kernel.reason(OPERATIONS[work])
 
 
 def results(
@@ -194,7 +201,8 @@ def _why_none(kernel: Kernel, precisions: Sequence[str], reasons: Reasons) -> st
 def _share(kernel: Kernel, flops: float) -> float | None:
     """Part of all operations, where all were counted that the chip can do."""
     unknown = [work for work, name in OPERATIONS.items() if kernel[name] is None and not _impossible(kernel, work)]
-    return None if unknown else flops / sum(kernel[name] or 0 for name in OPERATIONS.values())
+    total = sum(kernel[name] or 0 for name in OPERATIONS.values())
+    return None if unknown or not total else flops / total
 
 
 def _exactness(kernel: Kernel, work: str, caveat: str) -> str:

@@ -286,6 +286,11 @@ def _binding(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str
     return name
 
 
+def _no_ceiling(kernel: Kernel, level: str) -> str:
+    """Whether the level was counted, so that only its ceiling is missing."""
+    return " (its ceiling is not known)" if kernel[f"{level}_transactions"] is not None else ""
+
+
 def _mostly_shared(kernel: Kernel, limits: Thresholds) -> bool:
     """Whether most of what L1's data stage does is for shared memory."""
     wavefronts = kernel["l1_data_wavefronts"]
@@ -299,7 +304,7 @@ def _moves_little(kernel: Kernel, limits: Thresholds) -> bool:
 
 
 def _why_unknown(kernel: Kernel, lacking: list[str]) -> str:
-    names = ["a pipe" if name == "pipes" else kernel.label(name) for name in lacking]
+    names = ["a pipe" if name == "pipes" else kernel.label(name) + _no_ceiling(kernel, name) for name in lacking]
     return f"{' or '.join(names)} could bind"
 
 

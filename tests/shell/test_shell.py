@@ -220,7 +220,7 @@ def test_an_unknown_chip_gets_the_usual_counters(bench: Bench, answer: str) -> N
 
     listed = bench.run("profile_ncu.sh", "--list").stdout
 
-    assert listed in [bench.run("profile_ncu.sh", "--list", "--chip", chip).stdout for chip in catalogue().chips]
+    assert listed == bench.run("profile_ncu.sh", "--list", "--chip", "gh100").stdout
 
 
 def test_nvprof_counters_are_those_of_the_catalogue(bench: Bench) -> None:
