@@ -120,7 +120,9 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
 
 
 def _from_counters(given: _Given, quantity: Quantity, *, patched: bool) -> tuple[pd.Series, str] | None:
-    possible = [r for r in quantity.recipes if given.has(r.counters) and r.holds_on(given.chip)]
+    # Names of nvprof can stand in a file of ncu and mean something else: its source page has some of them.
+    own = [r for r in quantity.recipes if r.profiler == given.profiler]
+    possible = [r for r in own if given.has(r.counters) and r.holds_on(given.chip)]
     if not possible:
         return None
     recipe = next((r for r in possible if not r.caveat(given.chip, patched=patched)), possible[0])

@@ -155,6 +155,7 @@ class Converter:
     decimal: DecimalSeparator
     catalogue: Catalogue
     rounded: int = 0
+    negative: dict[str, int] = field(default_factory=dict)
     _units: dict[tuple[str, str], Unit] = field(default_factory=dict)
 
     def number(self, counter: str, cell: Cell) -> Number | None:
@@ -173,13 +174,20 @@ class Converter:
             return None
         self.rounded += lost_digits(cell.text)
         number = to_base(value, self.unit(counter, cell))
-        if not 0 <= number <= LARGEST:
+        if number < 0:
+            self.void(counter)
+            return None
+        if number > LARGEST:
             raise InputError(
                 f"{self.source} line {cell.line}: {counter} is {cell.text!r}, which no counter can be; "
                 f"expected 0 to {LARGEST:.0e}",
                 hint="the file may be damaged: capture again",
             )
         return number
+
+    def void(self, counter: str) -> None:
+        """Take a negative value, which no counter can have, for a missing one."""
+        self.negative[counter] = self.negative.get(counter, 0) + 1
 
     def unit(self, counter: str, cell: Cell) -> Unit:
         """Unit of ``cell``. Raises InputError when it is not one that ``counter`` can have."""

@@ -148,8 +148,18 @@ def _parts_of(
                 "capture; give captures to compare as files of their own"
             )
         )
-    notes += _rounded(converter)
+    notes += conversion_notes(converter)
     return parts
+
+
+def conversion_notes(converter: Converter) -> list[Note]:
+    """Notes on values that a spreadsheet rounded, and on those below 0, which profilers print by mistake."""
+    notes = _rounded(converter)
+    if converter.negative:
+        counters = ", ".join(f"{name} ({count})" for name, count in converter.negative.items())
+        text = f"{converter.source}: values below 0, which no counter can have, are left out: {counters}"
+        notes.append(Note(text, warning=True))
+    return notes
 
 
 def _rounded(converter: Converter) -> list[Note]:

@@ -9,6 +9,7 @@ from roofctl.advice.thresholds import Thresholds, thresholds
 from roofctl.core.units import duration, percent, prefixed
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.limits import KernelLimit, Use
+from roofctl.roofline.model import ABOVE_ROOF
 
 _LABELS: Final[Mapping[str, str]] = {
     "issue": "issue",
@@ -84,7 +85,6 @@ def resource_label(name: str, kernel: Kernel) -> str:
 
 def sentence(limit: KernelLimit, kernel: Kernel) -> str:
     """What limits a kernel, by how much, and what is left."""
-    limits = thresholds()
     if limit.name is None:
         return _unknown(limit, kernel)
     if limit.name == "launch":
@@ -97,11 +97,20 @@ def sentence(limit: KernelLimit, kernel: Kernel) -> str:
         return f"{_shape(limit)}; {_highest(limit, kernel)}{_waits(limit)}"
     if limit.name == "latency":
         return f"latency: {_highest(limit, kernel)}{_hidden(limit)}"
-    what = _SENTENCES.get(limit.name, kernel.label(limit.name))
-    if limit.name == "tex" and (limit.fraction("tex") or 0.0) < limits.near_roof:
-        return f"limited by {what}: its queue is full{_waits(limit)}"
-    use = limit.uses[limit.name]
-    return f"limited by {what}: {percent(use.fraction)}{_rate(use)}; {_left(limit, kernel, limits)}"
+    return f"limited by {_resource(limit, kernel)}"
+
+
+def _resource(limit: KernelLimit, kernel: Kernel) -> str:
+    """A resource with its use, and what is left."""
+    name, limits = str(limit.name), thresholds()
+    what = _SENTENCES.get(name, kernel.label(name))
+    if name == "tex" and (limit.fraction("tex") or 0.0) < limits.near_roof:
+        return f"{what}: its queue is full{_waits(limit)}"
+    use = limit.uses[name]
+    if use.fraction > ABOVE_ROOF:
+        why = "the clock, the GPU profile or the type of work does not fit"
+        return f"{what}: {percent(use.fraction)} of its ceiling, above it, so {why}"
+    return f"{what}: {percent(use.fraction)}{_rate(use)}; {_left(limit, kernel, limits)}"
 
 
 def _unknown(limit: KernelLimit, kernel: Kernel) -> str:

@@ -300,7 +300,10 @@ def test_columns_are_those_of_their_values_one_by_one(unit: str, values: list[fl
     assert parsed is not None
     converter = Converter("a", "point", catalogue(), _units={("x", unit): parsed})
     try:
-        expected = [None if value is None else ncurep._number("x", value, parsed, "a", 0) for value in values]
+        expected = [
+            None if value is None else ncurep._number("x", value, parsed, Converter("a", "point", catalogue()), 0)
+            for value in values
+        ]
         column = ncurep._numbers("x", values, unit, converter)
     except InputError:
         assert max(value for value in values if value is not None) > LARGEST

@@ -238,10 +238,19 @@ def test_a_cell_that_is_no_number_is_named(text: str) -> None:
         value(text)
 
 
-@pytest.mark.parametrize("text", ["-5", "99999999999999999999", "1e300", "1e999"])
+@pytest.mark.parametrize("text", ["99999999999999999999", "1e300", "1e999"])
 def test_a_count_that_cannot_be_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="which no counter can be"):
         value(text)
+
+
+def test_a_negative_value_is_missing_in_that_launch_only() -> None:
+    part = only(parts(ncu_details([L("k(int)", {ISSUED: "-5", TIME: "100"}), L("k(int)", {ISSUED: "7", TIME: "100"}, id="1")])))
+    assert part.frame[ISSUED].isna().tolist() == [True, False]
+    assert part.frame[TIME].notna().all()
+    (note,) = part.notes
+    assert note.warning
+    assert f"values below 0, which no counter can have, are left out: {ISSUED} (1)" in note.text
 
 
 def test_exponents_are_said_to_have_lost_digits() -> None:

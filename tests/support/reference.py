@@ -20,7 +20,7 @@ from roofctl.readers.convert import Cell, Converter, array, count, shape
 from roofctl.readers.ncu_csv import NCU_IDENTITY
 from roofctl.readers.numbers import DecimalSeparator, Evidence, Number, decide, gather, is_missing, split_glued
 from roofctl.readers.parts import captures_of
-from roofctl.readers.read import _nothing_read, _rounded, _scan_notes, _skipped, _with_notes
+from roofctl.readers.read import _nothing_read, _scan_notes, _skipped, _with_notes, conversion_notes
 from roofctl.readers.tables import classify
 from roofctl.readers.text import _empty, check_text
 
@@ -524,7 +524,7 @@ def _read_batch(
                 "capture; give captures to compare as files of their own"
             )
         )
-    notes += _rounded(converter)
+    notes += conversion_notes(converter)
     return parts
 
 

@@ -316,9 +316,7 @@ def _numbers(name: str, values: Sequence[Any], unit_text: str, converter: Conver
             return _counts(values, whole=reals and all(map(float.is_integer, values)))
         if reals and (scaled := _scaled(values, unit)):
             return scaled
-    return [
-        None if value is None else _number(name, value, unit, converter.source, n) for n, value in enumerate(values)
-    ]
+    return [None if value is None else _number(name, value, unit, converter, n) for n, value in enumerate(values)]
 
 
 def _counts(values: Sequence[Number | None], *, whole: bool) -> list[Number | None]:
@@ -345,10 +343,14 @@ def _as_stored(unit: Unit) -> bool:
     return unit.factor == 1.0 and unit.dimension in ("count", "bytes", "ratio")
 
 
-def _number(name: str, value: Any, unit: Unit, source: str, launch: int) -> Number:
-    if isinstance(value, str) or not 0 <= value <= LARGEST:
+def _number(name: str, value: Any, unit: Unit, converter: Converter, launch: int) -> Number | None:
+    if not isinstance(value, str) and value < 0:
+        converter.void(name)
+        return None
+    if isinstance(value, str) or not value <= LARGEST:
         raise InputError(
-            f"{source} launch {launch}: {name} is {value!r}, which no counter can be; expected 0 to {LARGEST:.0e}",
+            f"{converter.source} launch {launch}: {name} is {value!r}, which no counter can be; "
+            f"expected 0 to {LARGEST:.0e}",
             hint="the file may be damaged: copy it again, or capture again",
         )
     whole = int(value) if value == int(value) else None
