@@ -6,6 +6,7 @@ Times of different captures are never put together.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -75,6 +76,7 @@ def aggregate(table: LaunchTable, group: Group) -> KernelTable:
     for capture, indices in enumerate(table.captures):
         members = [table.parts[index] for index in indices]
         tables = [by_part.iloc[bounds[index] : bounds[index + 1]] for index in indices]
+        notes[capture] += [note for member in members for note in member.notes]
         notes[capture] += _notes_on_times(members, tables)
         if len(members) > 1:
             joined, texts = _joined(members, tables, keys)
@@ -311,6 +313,7 @@ def _joined(
     """The tables of several parts as one, each value from the part to trust most; and the caveats of each row."""
     heads = pd.concat([table[list(keys)] for table in tables]).drop_duplicates(ignore_index=True)
     rows = [heads.merge(table, on=list(keys), how="left") for table in tables]
+    _check_grids(parts, rows)
     timed = _by_time(parts)
     columns: dict[str, pd.Series] = {name: heads[name] for name in keys}
     for name in (column for column in tables[0].columns if column not in ("capture", "part", *keys)):
@@ -324,6 +327,21 @@ def _joined(
         for row, of_row in enumerate(caveats):
             of_row[name] = next((text for here, text in texts if here[row]), "")
     return pd.DataFrame(columns).assign(part=-1), [{n: t for n, t in of_row.items() if t} for of_row in caveats]
+
+
+def _check_grids(parts: Sequence[PartInfo], rows: Sequence[pd.DataFrame]) -> None:
+    """Raise InputError where files that complete each other launched a kernel with different grids."""
+    for one, two in itertools.combinations(range(len(parts)), 2):
+        grids = rows[one]["grid"], rows[two]["grid"]
+        differ = (grids[0] != grids[1]) & grids[0].notna() & grids[1].notna()
+        if differ.any():
+            row = int(np.flatnonzero(differ.to_numpy(dtype=bool))[0])
+            raise InputError(
+                f"{parts[one].source} and {parts[two].source} are of different runs: "
+                f"{base_name(rows[one]['kernel'].iloc[row])} has the grid {grids[0].iloc[row]} in one and "
+                f"{grids[1].iloc[row]} in the other, so counts of one do not belong to times of the other",
+                hint="give one of them at a time, or capture all counters with the same input",
+            )
 
 
 def _first_known(columns: Sequence[pd.Series]) -> pd.Series:
@@ -351,6 +369,27 @@ def _by_caveat(parts: Sequence[PartInfo], column: str) -> list[int]:
     return sorted(range(len(parts)), key=lambda i: bool(parts[i].caveats.get(name)))
 
 
+_TIMES_APART: Final = 1.2
+"""Factor between the times of two runs of one kernel from which on they did not do the same."""
+
+
+def _times_apart(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -> str:
+    """Which kernel took much longer in one file of a capture than in another; empty where none did."""
+    timed = [i for i, part in enumerate(parts) if "seconds" in part.quantities and not part.patched]
+    for one, two in itertools.combinations(timed, 2):
+        both = tables[one].merge(tables[two], on="kernel", suffixes=("_one", "_two"))
+        ratio = (both["seconds_one"] / both["seconds_two"]).astype("Float64")
+        far = ((ratio > _TIMES_APART) | (ratio < 1 / _TIMES_APART)).fillna(value=False).astype(bool)
+        if far.any():
+            kernel = base_name(both.loc[far, "kernel"].iloc[0])
+            factor = max(float(ratio[far].iloc[0]), 1 / float(ratio[far].iloc[0]))
+            return (
+                f"{kernel} took {factor:.2g} times as long in one of {parts[one].source} and {parts[two].source}: "
+                "the files may be of different runs"
+            )
+    return ""
+
+
 def _notes_on_times(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -> list[Note]:
     """Whose times are used, and where the files of one capture differ in launches."""
     notes = []
@@ -359,6 +398,8 @@ def _notes_on_times(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -
         patched = any(parts[i].patched for i in others) and not parts[chosen].patched
         why = ", without patched instructions" if patched else ""
         notes.append(Note(f"times are those of {parts[chosen].source}{why}; the other runs' times are left out"))
+    apart = _times_apart(parts, tables)
+    notes += [Note(apart, warning=True)] if apart else []
     counts = {part.source: table["launches"].sum() for part, table in zip(parts, tables, strict=True)}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{count} in {source}" for source, count in counts.items())

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from roofctl.core.notes import Note
 from roofctl.launches.join import captures_of, complete
 from roofctl.launches.table import IDENTITY, TIME_AND_CLOCK, LaunchTable, Part, PartInfo, check_frame, counts_work
 from roofctl.quantities import Quantity, Recipe, catalogue
@@ -96,6 +97,7 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
     caveats: dict[str, str] = {}
     missing: dict[str, str] = {}
     patched = any(known.patched(name) for name in names)
+    counters, notes = _without_odd_means(counters)
     given = _Given(counters, chip, _profiler(names), _valued(counters))
     # Those made of others come last: their parts may stand anywhere.
     for quantity in sorted(known.quantities.values(), key=lambda each: bool(each.compositions)):
@@ -116,7 +118,32 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
     fixed = {name: counters[name] for name in (*IDENTITY, "launches", "is_summary")}
     frame = pd.DataFrame({**fixed, **columns}, index=counters.index, copy=False).reset_index(drop=True)
     work = frozenset(filter(counts_work, names)) - known.counters_of(TIME_AND_CLOCK)
-    return frame, PartInfo("", quantities, caveats, missing, patched, work)
+    return frame, PartInfo("", quantities, caveats, missing, patched, work, notes)
+
+
+_OUTSIDE: Final = 1e-3
+"""Part by which a mean may lie outside its ends: profilers round all three."""
+
+
+def _without_odd_means(counters: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """Counters without the means of a summary that lie outside their own smallest and largest value, and a warning."""
+    odd: dict[str, int] = {}
+    for name in [str(column).removeprefix("min:") for column in counters if str(column).startswith("min:")]:
+        if not {name, f"max:{name}"} <= set(counters.columns):
+            continue
+        low, mean, high = (counters[f"{end}{name}"].astype("Float64") for end in ("min:", "", "max:"))
+        outside = ((mean < low * (1 - _OUTSIDE)) | (mean > high * (1 + _OUTSIDE))).fillna(value=False).astype(bool)
+        if f"total:{name}" in counters:  # a sum that gives the mean says that the ends are wrong
+            of_total = counters[f"total:{name}"].astype("Float64") / counters["launches"]
+            outside &= ((of_total / mean - 1).abs() > _OUTSIDE).fillna(value=True).astype(bool)
+        if outside.any():
+            odd[name] = int(outside.sum())
+            counters = counters.assign(**{name: counters[name].mask(outside)})
+    if not odd:
+        return counters, ()
+    listed = ", ".join(f"{name} ({count})" for name, count in odd.items())
+    text = f"means outside their own smallest and largest value are left out: {listed}"
+    return counters, (Note(text, warning=True),)
 
 
 def _from_counters(given: _Given, quantity: Quantity, *, patched: bool) -> tuple[pd.Series, str] | None:

@@ -68,7 +68,7 @@ class PartInfo:
 
     ``quantities`` are those it has, in the catalogue's order; ``caveats`` and ``missing`` are texts per quantity.
     ``patched``: some counter of this part runs with patched instructions, so its time is not that of the plain kernel.
-    ``counters`` are those that count work, known to roofctl or not.
+    ``counters`` are those that count work, known to roofctl or not. ``notes`` are on values that cannot be.
     """
 
     source: str
@@ -77,6 +77,7 @@ class PartInfo:
     missing: Mapping[str, str]
     patched: bool
     counters: frozenset[str]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,10 @@ from roofctl.roofline.model import ISSUE, KernelPoints, Roofline
 from roofctl.roofline.result import Result, points_of
 from roofctl.roofline.traffic import Traffic, missing_levels, note_levels, note_time, traffic_of
 
-_FULL_EFFICIENCY: Final = 1 + 1e-6
-"""A thread efficiency above this cannot be: the counters are not of the same launches."""
+_MOST_LANES: Final = 1.02
+"""A thread efficiency above this cannot be: the counters are not of the same launches.
+
+Passes of kernels that spin differ by less."""
 
 Instructions = Literal["thread", "issued"]
 
@@ -51,15 +53,19 @@ def result(
     kernel: Kernel, instructions: Instructions, chip: Chip | None, reasons: Reasons, *, note: str = ""
 ) -> InstructionResult:
     """The result of one kernel, not yet compared with a roofline; ``note`` is shown with its name in pictures."""
-    threads, issued = kernel["thread_instructions"], kernel["issued_warp_instructions"]
+    threads, issued = _threads(kernel), kernel["issued_warp_instructions"]
     seconds, predicated_on = kernel["counted_seconds"], kernel["predicated_thread_instructions"]
     note_time(kernel, reasons)
     amount = _amount(kernel, instructions, reasons)
     gips = amount / seconds / _GIGA if amount is not None and seconds else None
     issued_gips = issued / seconds / _GIGA if issued and seconds else None
-    efficiency = threads / (WARP_THREADS * issued) if issued and threads is not None else None
-    # Means per launch that are not integers leave rounding errors on either side of 0.
-    lost = max(0.0, 1 - efficiency) if efficiency is not None and efficiency < _FULL_EFFICIENCY else None
+    # Passes differ a little, and means per launch that are not integers leave rounding errors.
+    efficiency = min(1.0, threads / (WARP_THREADS * issued)) if issued and threads is not None else None
+    lost = None if efficiency is None else 1 - efficiency
+    on = predicated_on / threads if threads and predicated_on is not None else None
+    if on is not None and on > _MOST_LANES:
+        reasons.add("more thread instructions with the predicate on than there are: left out", kernel.short_name)
+        on = None
     traffic = traffic_of(kernel, chip)
     note_levels(kernel, traffic, reasons)
     return InstructionResult(
@@ -72,14 +78,14 @@ def result(
         issued_gips=issued_gips,
         thread_efficiency=efficiency,
         lost_fraction=lost,
-        predicated_on_fraction=predicated_on / threads if threads and predicated_on is not None else None,
+        predicated_on_fraction=None if on is None else min(1.0, on),
     )
 
 
 def _amount(kernel: Kernel, instructions: Instructions, reasons: Reasons) -> int | float | None:
     """Warp instructions by the wanted count or, with a note, the other one."""
     short = kernel.short_name
-    threads, issued = kernel["thread_instructions"], kernel["issued_warp_instructions"]
+    threads, issued = _threads(kernel), kernel["issued_warp_instructions"]
     by_thread = None if threads is None else rounded_count(_per_warp(threads))
     wanted, other = (by_thread, issued) if instructions == "thread" else (issued, by_thread)
     amount = wanted if wanted is not None else other
@@ -87,6 +93,12 @@ def _amount(kernel: Kernel, instructions: Instructions, reasons: Reasons) -> int
         reasons.add(f"no instruction count: {kernel.reason('thread_instructions')}", short)
     elif amount == 0:
         reasons.add("no point: 0 instructions were counted", short)
+    elif kernel["thread_instructions"] is not None and threads is None:
+        reasons.add(
+            "more than 32 thread instructions per warp instruction: the counters do not belong together, so points use "
+            "issued warp instructions",
+            short,
+        )
     elif wanted is None:
         used = "issued warp instructions" if instructions == "thread" else "thread instructions / 32 (a lower bound)"
         lacking = "thread" if instructions == "thread" else "issued warp"
@@ -96,9 +108,14 @@ def _amount(kernel: Kernel, instructions: Instructions, reasons: Reasons) -> int
         reasons.add(text, short)
     if caveat := kernel.caveats.get("thread_instructions"):
         reasons.add(caveat, short)
-    if threads is not None and issued is not None and threads > WARP_THREADS * issued * (1 + 1e-9):
-        reasons.add("more than 32 thread instructions per warp instruction: the counters do not belong together", short)
     return amount
+
+
+def _threads(kernel: Kernel) -> float | None:
+    """Thread instructions, None where they are more than the warp instructions can have."""
+    threads, issued = kernel["thread_instructions"], kernel["issued_warp_instructions"]
+    impossible = threads is not None and issued is not None and threads > _MOST_LANES * WARP_THREADS * issued
+    return None if impossible else threads
 
 
 def _per_warp(threads: float) -> int | float:
@@ -116,10 +133,10 @@ def _points(
 ) -> KernelPoints:
     names = ("thread_instructions", "issued_warp_instructions")
     wanted, other = names if instructions == "thread" else names[::-1]
-    counted = (wanted if kernel[wanted] is not None else other,)
+    counted = (wanted if kernel[wanted] is not None and (wanted == names[1] or _threads(kernel)) else other,)
     reason = "" if rate else "no time" if amount else "no instruction count"
     ends, why = spread.rates(kernel, counted, rate)
-    threads = kernel["thread_instructions"]
+    threads = _threads(kernel)
     return KernelPoints(
         kernel=kernel.name,
         short_name=kernel.short_name,

@@ -1,8 +1,9 @@
 """Memory walls: how many transactions an access needs, against what known access patterns need.
 
 After Ding & Williams (PMBS 2019): x is memory instructions per transaction of their class, y is those
-instructions per second. Global accesses count requests and 32-byte sectors at L1, shared ones
-instructions and 128-byte wavefronts. Loads and stores stand apart: one kernel may read well and write badly.
+instructions per second. Wide global accesses are counted as the 4-byte accesses that use the same bytes, where those
+were counted: a coalesced 16-byte load is at unit stride. Global accesses count requests and 32-byte sectors at L1,
+shared ones instructions and 128-byte wavefronts. Loads and stores stand apart: one kernel may read well and write badly.
 """
 
 from __future__ import annotations
@@ -31,17 +32,18 @@ _STRAY_SECTORS: Final = 100_000
 
 @dataclass(frozen=True)
 class Access:
-    """One class of accesses: the quantities that count its instructions and its transactions."""
+    """One class of accesses: the quantities that count its instructions, its transactions and the bytes used."""
 
     space: Space
     name: str
     instructions: str
     transactions: str
+    used_bytes: str = ""
 
 
 ACCESSES: Final = (
-    Access("global", "global load", "l1_global_load_requests", "l1_global_load_sectors"),
-    Access("global", "global store", "l1_global_store_requests", "l1_global_store_sectors"),
+    Access("global", "global load", "l1_global_load_requests", "l1_global_load_sectors", "global_load_used_bytes"),
+    Access("global", "global store", "l1_global_store_requests", "l1_global_store_sectors", "global_store_used_bytes"),
     Access("shared", "shared load", "shared_load_instructions", "shared_load_wavefronts"),
     Access("shared", "shared store", "shared_store_instructions", "shared_store_wavefronts"),
 )
@@ -113,4 +115,20 @@ def _point(kernel: Kernel, access: Access, reasons: Reasons) -> Point:
         reasons.add(f"{access.name}: {text}", kernel.short_name)
     inexact = "the counts are not exact" if caveats else ""
     rate = instructions / kernel["counted_seconds"]
-    return Point(access.name, transactions, instructions / transactions, rate, inexact, access.space)
+    intensity = max(instructions / transactions, _as_words(kernel, access))
+    return Point(access.name, transactions, intensity, rate, inexact, access.space)
+
+
+_FULL_REQUEST_BYTES: Final = 128
+"""Bytes of a request of 32 lanes with 4 bytes each."""
+
+
+def _as_words(kernel: Kernel, access: Access) -> float:
+    """The intensity that 4-byte accesses of the same bytes have; 0 where the bytes used are not known.
+
+    Wide accesses need more sectors a request and use all of each: they are as coalesced as narrow ones.
+    """
+    used = kernel[access.used_bytes] if access.used_bytes else None
+    if not used or kernel.caveats.get(access.used_bytes):
+        return 0.0
+    return float(used / (_FULL_REQUEST_BYTES * kernel[access.transactions]))

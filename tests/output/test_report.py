@@ -220,7 +220,7 @@ def test_boards_without_hbm_have_dram(tmp_path: Path) -> None:
 
 
 def test_every_null_time_and_fraction_has_its_reason(tmp_path: Path) -> None:
-    summary = write(tmp_path, a=ncu_summary([L("k(int)", {**FULL, TIME: (120_000, 130_000, 100_000)})]))
+    summary = write(tmp_path, a=ncu_summary([L("k(int)", {**FULL, TIME: ("", "", 100_000)})]))
     analysis = analyse_inputs(AnalysisRequest(inputs=tuple(summary)))
     found = document(analysis)
     (row,) = found["kernels"]

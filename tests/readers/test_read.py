@@ -245,7 +245,9 @@ def test_a_count_that_cannot_be_is_refused(text: str) -> None:
 
 
 def test_a_negative_value_is_missing_in_that_launch_only() -> None:
-    part = only(parts(ncu_details([L("k(int)", {ISSUED: "-5", TIME: "100"}), L("k(int)", {ISSUED: "7", TIME: "100"}, id="1")])))
+    part = only(
+        parts(ncu_details([L("k(int)", {ISSUED: "-5", TIME: "100"}), L("k(int)", {ISSUED: "7", TIME: "100"}, id="1")]))
+    )
     assert part.frame[ISSUED].isna().tolist() == [True, False]
     assert part.frame[TIME].notna().all()
     (note,) = part.notes

@@ -171,8 +171,9 @@ def test_a_kernels_rate_is_the_quotient_of_sums() -> None:
          "issued warp instructions were not captured: thread instructions / 32 is a lower bound of them (k)"),
         (without(ISSUED, THREAD), "thread", None, f"no instruction count: {THREAD} not captured (k)"),
         (without(THREAD, **{THREAD: 3_200_016}), "thread", 100_000.5, None),
-        (without(THREAD, **{THREAD: 3_600_000}), "thread", 112_500,
-         "more than 32 thread instructions per warp instruction: the counters do not belong together (k)"),
+        (without(THREAD, **{THREAD: 3_521_000}), "thread", 110_031.25, None),  # 0.03 % above 32: passes differ
+        (without(THREAD, **{THREAD: 3_600_000}), "thread", 110_000,
+         "more than 32 thread instructions per warp instruction: the counters do not belong together, so points use issued warp instructions (k)"),
     ],
 )  # fmt: skip
 def test_which_instructions_count(

@@ -111,7 +111,7 @@ def test_bulk_copies_are_distinguished_from_no_access() -> None:
 @pytest.mark.parametrize(
     ("kernel", "expected"),
     [
-        ("known_triad", {"global load": 1 / 16, "global store": 1 / 16}),
+        ("known_triad", {"global load": 1 / 4, "global store": 1 / 4}),
         ("known_copy", {"global load": 1 / 4, "global store": 1 / 4}),
         ("known_strided_1", {"global load": 1 / 4}),
         ("known_strided_8", {"global load": 1 / 32}),
