@@ -149,7 +149,7 @@ def _without_odd_means(counters: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note
 def _from_counters(given: _Given, quantity: Quantity, *, patched: bool) -> tuple[pd.Series, str] | None:
     # Names of nvprof can stand in a file of ncu and mean something else: its source page has some of them.
     own = [r for r in quantity.recipes if r.profiler == given.profiler]
-    possible = [r for r in own if given.has(r.counters) and r.holds_on(given.chip)]
+    possible = [r for r in own if given.has(r.needs) and r.holds_on(given.chip)]
     if not possible:
         return None
     recipe = next((r for r in possible if not r.caveat(given.chip, patched=patched)), possible[0])
@@ -169,6 +169,10 @@ def _apply(given: _Given, recipe: Recipe, *, counted: bool) -> pd.Series:
     weights = dict(recipe.counters)
     weights.update({name: weight for name, weight in recipe.optional.items() if name in given.valued})
     total = weighted_sum({name: frame[name] for name in weights}, weights)
+    if recipe.by:
+        for name in recipe.by:
+            total = total.astype("Float64") * frame[name].astype("Float64")
+        return total.round()
     return total if recipe.divisor == 1 else divide_exactly(total, recipe.divisor)
 
 

@@ -37,7 +37,8 @@ class Recipe:
     """One way to make a quantity from counters of one profiler.
 
     ``counters`` maps names to weights; the weighted sum is divided by ``divisor``.
-    ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters. ``collect``: asked for instead of
+    ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters. A sum of rates is multiplied by the
+    counters of ``by``, such as the clocks of the launch. ``collect``: asked for instead of
     the first recipe that the chip has; ``collect_in``: the same in these metric sets only.
     ``chips``: the only ones on which it is right; empty where it is on all.
     """
@@ -52,6 +53,12 @@ class Recipe:
     collect: bool
     chips: frozenset[str] = frozenset()
     collect_in: frozenset[str] = frozenset()
+    by: tuple[str, ...] = ()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """All counters without which it cannot be made."""
+        return (*self.counters, *self.by)
 
     def holds_on(self, chip: str | None) -> bool:
         """Whether it is right on ``chip``; on an unknown one (None) a recipe of certain chips is not."""
@@ -124,7 +131,7 @@ class Catalogue:
             name
             for quantity in self.quantities.values()
             for recipe in quantity.recipes
-            for name in (*recipe.counters, *recipe.optional)
+            for name in (*recipe.needs, *recipe.optional)
         )
 
     def counters_of(self, quantities: Iterable[str]) -> frozenset[str]:
@@ -137,7 +144,7 @@ class Catalogue:
         """Dimension that the unit of ``counter`` must have, or None for ratios and counters inside them."""
         for quantity in self.quantities.values():
             for recipe in quantity.recipes:
-                whole = recipe.operation == "sum" or quantity.dimension == "fraction"
+                whole = (recipe.operation == "sum" and not recipe.by) or quantity.dimension == "fraction"
                 if whole and (counter in recipe.counters or counter in recipe.optional):
                     return None if quantity.dimension == "ratio" else quantity.dimension
         return None
@@ -252,6 +259,7 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
         "collect",
         "collect_in",
         "chips",
+        "by",
     }
     operations = [key for key in ("sum", "quotient", "product") if key in entry]
     if set(entry) - allowed or len(operations) != 1:
@@ -275,6 +283,7 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
         collect=entry.get("collect", False),
         chips=frozenset(only),
         collect_in=frozenset(entry.get("collect_in", [])),
+        by=tuple(entry.get("by", ())),
     )
 
 

@@ -3,7 +3,8 @@
 After Ding & Williams (PMBS 2019): x is memory instructions per transaction of their class, y is those
 instructions per second. Wide global accesses are counted as the 4-byte accesses that use the same bytes, where those
 were counted: a coalesced 16-byte load is at unit stride. Global accesses count requests and 32-byte sectors at L1,
-shared ones instructions and 128-byte wavefronts. Loads and stores stand apart: one kernel may read well and write badly.
+shared ones instructions and 128-byte wavefronts. Loads and stores stand apart: one kernel may read well and write
+badly.
 """
 
 from __future__ import annotations

@@ -398,3 +398,14 @@ def test_quantities_are_in_the_catalogues_order() -> None:
         "l2_transactions",
         "hbm_transactions",
     ]
+
+
+def test_operations_from_rates_per_clock() -> None:
+    """What a full report of ncu holds: 1,000 FMAs per clock over 141,000 clocks."""
+    rate = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum.per_cycle_elapsed"
+    rates = {rate.format("fadd"): 0, rate.format("fmul"): 0, rate.format("ffma"): 1_000}
+    found = made({**rates, "smsp__cycles_elapsed.avg": 141_000}, "ga100")
+    assert first(found, "fp32_flops") == 2 * 1_000 * 141_000
+    assert "rate per clock" in found.caveats["fp32_flops"]
+    timed = made({**rates, "smsp__cycles_elapsed.avg.per_second": 1_410_000_000, TIME: 100_000}, "ga100")
+    assert first(timed, "fp32_flops") == pytest.approx(2 * 1_000 * 141_000)
