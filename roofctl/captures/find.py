@@ -13,10 +13,12 @@ from typing import Final
 from roofctl.captures.manifest import is_capture
 from roofctl.core.errors import InputError
 
-_TABLES: Final = (".csv", ".csv.gz", ".csv.zst")
-_REPORTS: Final = (".ncu-rep", ".ncu-rep.gz", ".ncu-rep.zst")
+_TABLES: Final = (".csv", ".csv.gz", ".csv.zst", ".csv.nsight")
+_REPORTS: Final = (".ncu-rep", ".ncu-repz", ".ncu-rep.gz", ".ncu-rep.zst", ".nsight-cuprof-report")
 _OTHERS: Final = (".nvvp", ".nvprof", ".txt", ".log")
 """Suffixes of files that are read only where there is no other: a log beside its table holds no table."""
+_CYCLE: Final = re.compile(r"\.csv\.cycle\.\d+$")
+"""Tables that a run wrote for each of its cycles of counters."""
 _RANK: Final = re.compile(r"(?:^|[^A-Za-z])rank[-_.=]?(\d{1,6})(?![A-Za-z\d])", re.IGNORECASE)
 _SHORT_RANK: Final = re.compile(r"(?P<before>.*[-_.]r)(?P<number>\d{1,6})(?P<after>(?![A-Za-z\d]).*)")
 _NUMBERED: Final = re.compile(r"(?P<before>.*[^\d.])\.(?P<number>\d{1,6})(?P<after>\.\D.*)")
@@ -76,7 +78,7 @@ def inside(folder: Path, unreadable: Callable[[OSError], object] | None = None) 
 
 
 def _profiles(files: Sequence[Path]) -> list[Path]:
-    tables = _once(path for path in files if path.name.endswith(_TABLES))
+    tables = _once(path for path in files if path.name.endswith(_TABLES) or _CYCLE.search(path.name))
     printed = {_unnamed(path) for path in tables}
     reports = _once(path for path in files if path.name.endswith(_REPORTS) and _unnamed(path) not in printed)
     return [*tables, *reports] or _once(path for path in files if path.name.endswith(_OTHERS))
@@ -84,7 +86,7 @@ def _profiles(files: Sequence[Path]) -> list[Path]:
 
 def _unnamed(path: Path) -> str:
     """A path without the suffixes of a table, a report, or compression."""
-    return re.sub(r"\.(?:csv|ncu-rep)(?:\.\w+)?$", "", str(path))
+    return re.sub(r"\.(?:csv|ncu-repz?|nsight-cuprof-report)(?:\.\w+)*$", "", str(path))
 
 
 def _once(files: Iterable[Path]) -> list[Path]:

@@ -35,7 +35,7 @@ RANK_VARIABLES: Final = (
     "RANK",
 )
 
-_KEPT: Final = {ncu.REPORT: Path(ncu.REPORT).suffix}
+_KEPT: Final = {name: Path(name).suffix for name in (ncu.REPORT, ncu.PACKED_REPORT)}
 """Files of a failed run that are kept beside the captures, with the suffix they get; its log is another."""
 
 _MODULES: Final[dict[str, ModuleType]] = {"ncu": ncu, "nvprof": nvprof}

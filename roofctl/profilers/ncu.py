@@ -27,6 +27,8 @@ CLOCK_CONTROL: Final[ClockControl] = "none"
 CACHE_CONTROL: Final[CacheControl] = "all"
 
 REPORT: Final = "report.ncu-rep"
+PACKED_REPORT: Final = "report.ncu-repz"
+"""The name that ncu gives its report from 2026.3 on."""
 CSV: Final = "capture.csv"
 LOG: Final = "ncu.log"
 
@@ -103,7 +105,7 @@ def build(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: Pat
 
     ``run`` exports only where NVIDIA's report reader is absent.
     """
-    return [_capture(request, tool, asked, folder), _export(tool, folder, (*asked, *DEVICE_COLUMNS))]
+    return [_capture(request, tool, asked, folder), _export(tool, folder / REPORT, (*asked, *DEVICE_COLUMNS))]
 
 
 def _capture(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: Path) -> Command:
@@ -164,10 +166,10 @@ def _nvtx_forms(name: str) -> list[str]:
     return [name] if re.search(r"[/\[\]]", name) else [name, f"{name}/"]
 
 
-def _export(tool: Tool, folder: Path, columns: Sequence[str]) -> Command:
-    words = [tool.path, "--import", str(folder / REPORT), "--csv", "--page", "raw", "--print-units", "base"]
+def _export(tool: Tool, report: Path, columns: Sequence[str]) -> Command:
+    words = [tool.path, "--import", str(report), "--csv", "--page", "raw", "--print-units", "base"]
     words += ["--metrics", ",".join(columns)] if columns else []
-    return Command(tuple(words), _EXPORT_ENVIRONMENT, output=folder / CSV)
+    return Command(tuple(words), _EXPORT_ENVIRONMENT, output=report.parent / CSV)
 
 
 def run(plan: ProfilePlan, folder: Path, watch: Watch | None = None) -> ProfilerRun:
@@ -228,18 +230,19 @@ def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozense
     from roofctl.profilers import results  # noqa: PLC0415 - loads pandas: not before the application runs
 
     asked = plan.selected.counters
-    if not (folder / REPORT).exists():
+    report = next((folder / name for name in (REPORT, PACKED_REPORT) if (folder / name).exists()), None)
+    if report is None:
         return [], 0, frozenset(), None
     # Where NVIDIA's reader fails, ncu may print the report, or the reason why it cannot.
     with suppress(InputError):
-        if results.write_page(folder / REPORT, (*asked, *DEVICE_COLUMNS), folder / CSV):
+        if results.write_page(report, (*asked, *DEVICE_COLUMNS), folder / CSV):
             return [], *results.counted(folder / CSV), None
     launches, counters = 0, frozenset[str]()
     problem: RoofctlError | None = None
     commands: list[Command] = []
     # A version that cannot filter on import, or leaves out the device's columns, prints them all on the full page.
     for columns in ((*asked, *DEVICE_COLUMNS), ()):
-        command = _export(plan.tool, folder, columns)
+        command = _export(plan.tool, report, columns)
         commands.append(command)
         completed = process.run(command.argv, env=command.env)
         (folder / CSV).write_text(completed.stdout, encoding="utf-8")

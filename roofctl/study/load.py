@@ -207,7 +207,7 @@ def worthwhile(sources: Sequence[Source], more: float = 0.0) -> bool:
     """Whether several processes are faster than one on these sources, with ``more`` seconds of work on each."""
     files = [path for source in sources for path in source.files if path.is_file()]
     seconds = len(sources) * more + sum(path.stat().st_size for path in files) / _BYTES_PER_SECOND
-    seconds += sum(_REPORT_SECONDS if path.suffix == ".ncu-rep" else _FILE_SECONDS for path in files)
+    seconds += sum(_REPORT_SECONDS if path.suffix in (".ncu-rep", ".ncu-repz") else _FILE_SECONDS for path in files)
     return seconds * (1 - 1 / processors()) > _WORTH_SECONDS
 
 

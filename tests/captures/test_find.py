@@ -51,6 +51,12 @@ def test_a_report_beside_its_table_would_count_double(tmp_path: Path) -> None:
     ]
 
 
+def test_tables_and_reports_of_any_name_that_is_read_by_itself(tmp_path: Path) -> None:
+    expected = ["a.csv.cycle.0", "a.csv.cycle.1", "b.csv.nsight", "c.nsight-cuprof-report", "d.ncu-repz"]
+    touch(tmp_path, *expected, "b.ncu-repz", "e.csv.bak")
+    assert names(tmp_path) == expected
+
+
 def test_a_folder_without_any_says_what_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="neither captures nor profiler files") as caught:
         inside(touch(tmp_path, "notes.md"))
