@@ -6,9 +6,10 @@ and for ``--kernel`` filters.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 _OPEN: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
@@ -20,6 +21,9 @@ _ELLIPSIS: Final = "…"
 # Characters that steer a terminal, or hide and reorder text: controls (C0 and C1), directional formatting,
 # zero widths, and halves of surrogate pairs, which no stream can encode.
 _STEERING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+
+# CUTLASS launches every kernel through one function, whose template argument has the name.
+_WRAPPED: Final = re.compile(r"\bKernel2?<(?P<name>cutlass_\w+)>$")
 
 _CAST: Final = re.compile(
     r"(?<=[<,(\s])\((?:bool|char|(?:signed|unsigned) char|(?:unsigned )?(?:short|int|long|long long))\)(?=-?\d)"
@@ -99,6 +103,8 @@ def base_name(kernel: str) -> str:
     if not name:
         return kernel
     name = _cut_parameters(name)
+    if wrapped := _WRAPPED.search(name):
+        return wrapped["name"]
     name = _cut_templates(name)
     operator = re.search(r"\boperator\b.*$", name)
     if operator and "::" not in operator.group(0):
@@ -174,9 +180,38 @@ def short_names(kernels: Iterable[str], width: int = 48) -> dict[str, str]:
 
 def _distinct_names(stem: str, members: list[str], width: int) -> dict[str, str]:
     """Short names of kernels that share their base name, all of one form."""
-    for form in (_with_templates, str.strip):
+    for form in (_with_templates, _with_differences(members), str.strip):
         shorts = [form(kernel) for kernel in members]
         if len(set(shorts)) == len(members) and max(map(len, shorts)) <= width:
             return dict(zip(members, shorts, strict=True))
     suffixes = [f" #{number}" for number in range(1, len(members) + 1)]
     return {k: elide(stem, width - len(suffix)) + suffix for k, suffix in zip(members, suffixes, strict=True)}
+
+
+def _with_differences(members: Sequence[str]) -> Callable[[str], str]:
+    """Base name with those of its template arguments that are not the same in all ``members``."""
+    arguments = {kernel: _template_arguments(kernel) for kernel in members}
+    rows = itertools.zip_longest(*arguments.values(), fillvalue="")
+    differing = [place for place, row in enumerate(rows) if len(set(row)) > 1]
+
+    def form(kernel: str) -> str:
+        own = [arguments[kernel][place] for place in differing if place < len(arguments[kernel])]
+        return f"{base_name(kernel)}<{', '.join(own)}>" if own else base_name(kernel)
+
+    return form
+
+
+def _template_arguments(kernel: str) -> list[str]:
+    """Template arguments of the function, as far as it has any."""
+    named = _with_templates(kernel)
+    begin = len(base_name(kernel))
+    if not (named[begin:].startswith("<") and named.endswith(">")):
+        return []
+    depth, pieces = 0, [""]
+    for char in named[begin + 1 : -1]:
+        depth += (char in "<([{") - (char in ">)]}")
+        if char == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += char
+    return [piece.strip() for piece in pieces]

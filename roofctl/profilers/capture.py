@@ -8,6 +8,7 @@ import shutil
 import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +39,9 @@ RANK_VARIABLES: Final = (
 _KEPT: Final = {name: Path(name).suffix for name in (ncu.REPORT, ncu.PACKED_REPORT)}
 """Files of a failed run that are kept beside the captures, with the suffix they get; its log is another."""
 
+_PREFIX: Final = "regex:"
+"""How ncu's own --kernel-name marks a regular expression."""
+
 _MODULES: Final[dict[str, ModuleType]] = {"ncu": ncu, "nvprof": nvprof}
 
 
@@ -53,6 +57,7 @@ def plan(request: ProfileRequest, *, dry: bool = False) -> ProfilePlan:
         ncu_tool = None if request.profiler == "nvprof" else pool.submit(ncu.find)
         pending_gpu = pool.submit(find_gpu, request.device, request.env)
         sets = check_sets(request.sets)
+        request, remarks = _without_prefix(request)
         _check_pattern("--kernel", request.kernel)
         _check_pattern("--exclude", request.exclude)
         _check_macros(request)
@@ -67,7 +72,7 @@ def plan(request: ProfileRequest, *, dry: bool = False) -> ProfilePlan:
             f"{choice.tool.name} can count nothing of {', '.join(sets)} on {gpu.name if gpu else 'this GPU'}",
             hint="choose another --set: roofctl quantities lists them",
         )
-    remarks = [f"{choice.tool.name} {choice.tool.version}: {choice.why}"] if not choice.tool.assumed else [choice.why]
+    remarks += [f"{choice.tool.name} {choice.tool.version}: {choice.why}"] if not choice.tool.assumed else [choice.why]
     if chip is None:
         known = f"{gpu.name} is not a chip that roofctl knows" if gpu else "no GPU is seen here"
         remarks.append(f"{known}: counters are those of a chip that has them all")
@@ -160,6 +165,18 @@ def _check_macros(request: ProfileRequest) -> None:
             f"{folder}: profilers give % in the name of a folder a meaning of their own",
             hint="choose a --name and a folder (-o) without it",
         )
+
+
+def _without_prefix(request: ProfileRequest) -> tuple[ProfileRequest, list[str]]:
+    """The request with name filters as ncu spells them (``regex:``) made plain ones, and remarks on them."""
+    given = {"kernel": request.kernel, "exclude": request.exclude}
+    plain = {name: text.removeprefix(_PREFIX) for name, text in given.items()}
+    remarks = [
+        f"--{name} takes a regular expression as it is: {_PREFIX} is dropped"
+        for name in given
+        if given[name] != plain[name]
+    ]
+    return replace(request, kernel=plain["kernel"], exclude=plain["exclude"]), remarks
 
 
 def _check_pattern(option: str, pattern: str) -> None:

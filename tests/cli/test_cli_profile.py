@@ -200,6 +200,13 @@ def test_what_cannot_work_is_refused_before_the_profiler_starts(here, capfd, arg
     assert not (here / "roofctl-captures").exists()
 
 
+def test_a_filter_in_the_spelling_of_ncu_is_taken(here, capsys):
+    assert main(["profile", "--dry-run", "--kernel", "regex:.*gdpa.*", "./app"]) == 0
+    out, err = capsys.readouterr()
+    assert "--kernel-name 'regex:.*gdpa.*'" in out
+    assert "--kernel takes a regular expression as it is: regex: is dropped" in err
+
+
 def test_dry_run_prints_commands_that_a_shell_understands(here, capfd):
     assert main(["profile", "--dry-run", "--kernel", "a|b", "./no such app", "x"]) == 0
     out, err = capfd.readouterr()

@@ -43,6 +43,7 @@ LONG = "void fused<" + ", ".join(f"(int){i}" for i in range(350)) + ">(T1 *, int
             "copy_tile",
         ),
         ("julia_kernel_123__CuArray_Float32__file_jl_7", "julia_kernel_123__CuArray_Float32__file_jl_7"),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_s1_align8>(T1::Params)", "cutlass_80_tensorop_s1_align8"),
         ('quoted<"a, b">(int)', "quoted"),
         (LONG, "fused"),
         ("", ""),
@@ -94,3 +95,9 @@ def test_short_names_of_long_names_are_short_and_distinct() -> None:
 
 def test_a_name_given_twice_is_one_name() -> None:
     assert short_names(["k(int)", "k(int)"]) == {"k(int)": "k"}
+
+
+def test_template_arguments_that_differ_tell_long_names_apart() -> None:
+    rest = "ns::Api, ns::AccGpu<std::integral_constant<unsigned long, 2>, unsigned int>"
+    names = [f"void ns::gpuKernel<{kernel}, {rest}>(ns::Vec<unsigned int>, {kernel})" for kernel in ("Mandel", "Julia")]
+    assert list(short_names(names).values()) == ["gpuKernel<Mandel>", "gpuKernel<Julia>"]
