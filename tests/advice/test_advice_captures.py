@@ -82,7 +82,7 @@ EXPECTED: dict[Path, dict[str, set[str]]] = {
         "limit_launch": {"launch_bound"},
     },
     TORCH: {
-        "Kernel2": {"issue_bound", "tensor_unused"},
+        "cutlass_80_simt_sgemm_256x128_8x4_nn_align1": {"issue_bound", "tensor_unused"},
         "sm90_xmma_gemm_f64f64_f6…ecute_kernel__5x_cublas": {"arithmetic_bound"},
         "distribution_elementwise_grid_stride_kernel #1": set(),
         "distribution_elementwise_grid_stride_kernel #2": set(),
