@@ -23,7 +23,7 @@ _ELLIPSIS: Final = "…"
 _STEERING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 # CUTLASS launches every kernel through one function, whose template argument has the name.
-_WRAPPED: Final = re.compile(r"\bKernel2?<(?P<name>cutlass_\w+)>$")
+_WRAPPED: Final = re.compile(r"\b(?P<function>Kernel2?)<(?P<name>cutlass_\w+)>$")
 
 _CAST: Final = re.compile(
     r"(?<=[<,(\s])\((?:bool|char|(?:signed|unsigned) char|(?:unsigned )?(?:short|int|long|long long))\)(?=-?\d)"
@@ -116,9 +116,14 @@ def base_name(kernel: str) -> str:
 
 
 def matches(kernel: str, keep: str = "", drop: str = "", *, full: bool = False) -> bool:
-    """Whether a kernel's base name, or its ``full`` one, matches ``keep`` and not ``drop``; empty is no filter."""
-    name = kernel if full else base_name(kernel)
-    return bool(re.search(keep, name)) and not (drop and re.search(drop, name))
+    """Whether a kernel's base name, or its ``full`` one, matches ``keep`` and not ``drop``; empty is no filter.
+
+    A kernel of CUTLASS also goes by the name of the function that launches it, as in a profiler's own filter.
+    """
+    names = [kernel] if full else [base_name(kernel)]
+    if not full and (wrapped := _WRAPPED.search(_cut_parameters(kernel.strip()))):
+        names.append(wrapped["function"])
+    return any(re.search(keep, name) for name in names) and not (drop and any(re.search(drop, name) for name in names))
 
 
 def visible(text: str, keep: str = "") -> str:

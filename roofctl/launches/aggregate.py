@@ -232,7 +232,12 @@ def _by_time(parts: Sequence[PartInfo]) -> list[int]:
     """Indices of parts, the one whose time is to be trusted first: unpatched before patched."""
     timed = [i for i, part in enumerate(parts) if "seconds" in part.quantities]
     rest = [i for i in range(len(parts)) if i not in timed]
-    return [*sorted(timed, key=lambda i: (parts[i].patched, bool(parts[i].caveats.get("seconds")))), *rest]
+    return [*sorted(timed, key=lambda i: _trust(parts[i])), *rest]
+
+
+def _trust(part: PartInfo) -> tuple[bool, bool, str]:
+    """Of parts that are equally exact the name decides, not the order in which they are given."""
+    return part.patched, bool(part.caveats.get("seconds")), part.source
 
 
 def _by_caveat(parts: Sequence[PartInfo], column: str) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roofctl.core.kernel_names import base_name, elide, short_names
+from roofctl.core.kernel_names import base_name, elide, matches, short_names
 
 LONG = "void fused<" + ", ".join(f"(int){i}" for i in range(350)) + ">(T1 *, int)"
 
@@ -101,3 +101,10 @@ def test_template_arguments_that_differ_tell_long_names_apart() -> None:
     rest = "ns::Api, ns::AccGpu<std::integral_constant<unsigned long, 2>, unsigned int>"
     names = [f"void ns::gpuKernel<{kernel}, {rest}>(ns::Vec<unsigned int>, {kernel})" for kernel in ("Mandel", "Julia")]
     assert list(short_names(names).values()) == ["gpuKernel<Mandel>", "gpuKernel<Julia>"]
+
+
+@pytest.mark.parametrize(
+    ("keep", "drop", "kept"), [("cutlass", "", True), ("^Kernel2$", "", True), ("", "Kernel2", False)]
+)
+def test_a_kernel_of_cutlass_is_found_by_its_name_and_by_its_function(keep: str, drop: str, kept: bool) -> None:
+    assert matches("void cutlass::Kernel2<cutlass_80_simt_sgemm>(T1::Params)", keep, drop) == kept

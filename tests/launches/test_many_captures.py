@@ -20,7 +20,7 @@ from roofctl.quantities import catalogue
 from roofctl.readers.read import read_text
 from roofctl.roofline.analyse import analyse
 
-from support.shapes import FULL, ISSUED, PATCHED, THREAD, TIME, L, ncu_raw
+from support.shapes import DRAM_R, DRAM_W, FULL, ISSUED, PATCHED, THREAD, TIME, L, ncu_raw, parts
 from support.tables import kernels
 
 GROUPS: tuple[Group, ...] = ("kernel", "kernel+grid", "launch")
@@ -176,3 +176,14 @@ def test_launches_without_any_known_counter() -> None:
     frame = part.frame[[*IDENTITY, "launches", "is_summary"]]
     table = kernels([Part(frame, part.source, frozenset())])
     assert table.frame[["kernel", "launches"]].to_numpy().tolist() == [["a(int)", 2], ["b<1>(int)", 1]]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_times_far_apart_are_named_and_do_not_depend_on_the_order(order: tuple[int, int]) -> None:
+    one = parts(ncu_raw([L("k(int)", {TIME: 1000, DRAM_R: 5, DRAM_W: 5})]), source="a.csv")
+    two = parts(ncu_raw([L("k(int)", {TIME: 1500, ISSUED: 10})]), source="b.csv")
+    both = [*one, *two]
+    table = aggregate(launch_table([both[i] for i in order], "gh100"), "kernel")
+    assert len(table.captures) == 1
+    assert table.frame["seconds"].iloc[0] == pytest.approx(1e-6)
+    assert any("took 1.5 times as long" in note.text for note in table.captures[0].notes)
