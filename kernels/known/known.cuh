@@ -13,9 +13,9 @@
 
 namespace known {
 
-// Iterations of every loop over FMAs. A kernel argument, so that no compiler can unroll or fold the loop away.
+// Iterations of every loop in registers. A kernel argument, so that no compiler can unroll or fold the loop away.
 constexpr int kIterations = 1000;
-// Inner dimension K of both matrix products, their M and their N.
+// Inner dimension K of the matrix products, their M and their N.
 constexpr int kMatrix = 1024;
 constexpr int kWarp = 32;
 constexpr int kBlock = 256;

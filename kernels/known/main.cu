@@ -9,16 +9,21 @@
 #include "known.cuh"
 
 extern const known::Case triad_case, copy_case, strided_1_case, strided_8_case, strided_32_case, transpose_naive_case,
-    transpose_conflicted_case, transpose_padded_case, fma_fp64_case, fma_fp32_case, divergent_case, atomics_case,
-    shared_case, tensor_bf16_case, tensor_fp64_case;
+    transpose_conflicted_case, transpose_padded_case, fma_fp64_case, fma_fp32_case, fma_fp16_case, integer_case,
+    mufu_case, divergent_case, atomics_case, shared_case, shared_atomics_case, async_copy_case, texture_case,
+    host_memory_case, tensor_bf16_case, tensor_fp64_case, tensor_fp16_case, tensor_fp16_fp16acc_case, tensor_int8_case,
+    tensor_bf16_sparse_case;
 
 namespace {
 
 const known::Case* const kCases[] = {
     &triad_case,           &copy_case,           &strided_1_case,   &strided_8_case,
     &strided_32_case,      &transpose_naive_case, &transpose_conflicted_case, &transpose_padded_case,
-    &fma_fp64_case,        &fma_fp32_case,       &divergent_case,   &atomics_case,
-    &shared_case,          &tensor_bf16_case,    &tensor_fp64_case,
+    &fma_fp64_case,        &fma_fp32_case,       &fma_fp16_case,    &integer_case,
+    &mufu_case,            &divergent_case,      &atomics_case,     &shared_case,
+    &shared_atomics_case,  &async_copy_case,     &texture_case,     &host_memory_case,
+    &tensor_bf16_case,     &tensor_fp64_case,    &tensor_fp16_case, &tensor_fp16_fp16acc_case,
+    &tensor_int8_case,     &tensor_bf16_sparse_case,
 };
 
 struct Options {

@@ -18,7 +18,8 @@ from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.study.device import describe_device, one_device
 from roofctl.verify.expect import WAVEFRONTS, Circumstances, Expectation, Kind, expectations
-from roofctl.verify.known_kernels import KNOWN, KnownKernel, LaunchShape, known_kernel
+from roofctl.verify.known_kernels import KNOWN, known_kernel
+from roofctl.verify.known_work import KnownKernel, LaunchShape
 
 Status = Literal["ok", "off", "not assessed"]
 

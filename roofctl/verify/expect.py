@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from roofctl.core.units import SECTOR_BYTES, WARP_THREADS
 from roofctl.cuda.sass import ExecutedPath
-from roofctl.verify.known_kernels import KnownKernel, LaunchShape, Work
+from roofctl.verify.known_work import KnownKernel, LaunchShape, Work
 
 EXACT_TOLERANCE: Final = 0.005
 STRAY_SECTORS: Final = 120_000
@@ -21,8 +21,19 @@ STRAY_SECTORS: Final = 120_000
 LARGEST_L2_BYTES: Final = 128 * 2**20
 """Taken for the L2 where its size is not known; no GPU so far has a larger one."""
 
-WAVEFRONTS: Final = ("shared_load_wavefronts", "shared_store_wavefronts", "shared_wavefronts")
+WAVEFRONTS: Final = (
+    "shared_load_wavefronts",
+    "shared_store_wavefronts",
+    "shared_wavefronts",
+    "shared_atomic_wavefronts",
+    "shared_ldgsts_wavefronts",
+)
 WAVEFRONT_EXCESS: Final = 0.08
+HOPPER_ONLY: Final = ("dsmem_sectors", "tma_load_sectors", "tma_store_sectors", "shared_gmma_wavefronts")
+"""Zero in every kernel here; chips that cannot count them have no such traffic."""
+
+INTEGER_EXCESS: Final = 0.1
+PACKED_FMA_FLOPS: Final = 4
 DRAM_EXCESS: Final = 0.01
 
 Kind = Literal["exact", "bound"]
@@ -61,13 +72,16 @@ class Expectation:
 def expectations(
     kernel: KnownKernel, launch: LaunchShape, counted: Mapping[str, float], about: Circumstances
 ) -> list[Expectation]:
-    """What a launch of ``kernel`` must show. Some expectations are relations to other ``counted`` quantities."""
+    """What a launch of ``kernel`` must show; some expectations depend on what else was ``counted``."""
     return [
         *_instructions(kernel, launch, counted, about.paths.get(kernel.name)),
         *_global(kernel, launch.warps),
+        *(_exact(quantity, 0) for quantity in HOPPER_ONLY if quantity in counted),
         *_shared(kernel.work, launch.warps, about.patched),
+        *_l1(kernel.work, launch.warps, counted, about.patched),
         *_dram(kernel, launch.warps, about),
         *_arithmetic(kernel.work, launch.warps),
+        *_tensor(kernel.work, launch.warps, counted),
     ]
 
 
@@ -103,7 +117,7 @@ def _instructions(
 
 def _global(kernel: KnownKernel, warps: int) -> Iterator[Expectation]:
     work = kernel.work
-    sectors = (work.load_sectors + work.store_sectors + work.reduction_sectors) * warps
+    sectors = _lsu_sectors(work) * warps
     yield _exact("l1_global_load_requests", work.load_requests * warps)
     yield _exact("l1_global_store_requests", work.store_requests * warps)
     yield _exact("l1_global_load_sectors", work.load_sectors * warps)
@@ -111,31 +125,52 @@ def _global(kernel: KnownKernel, warps: int) -> Iterator[Expectation]:
     yield _exact("l1_global_sectors", sectors)
     yield _exact("l1_local_sectors", 0)
     yield _exact("l1_lsu_sectors", sectors)
+    yield _exact("texture_sectors", work.texture_sectors * warps)
+    yield _exact("system_sectors", work.system_sectors * warps)
     if kernel.l2:
+        sectors += work.texture_sectors * warps
         yield _exact("l2_transactions", sectors, "every sector of L1 goes on to L2")
+
+
+def _lsu_sectors(work: Work) -> int:
+    return work.load_sectors + work.store_sectors + work.reduction_sectors
 
 
 def _shared(work: Work, warps: int, patched: frozenset[str]) -> Iterator[Expectation]:
     yield _exact("shared_load_instructions", work.shared_loads * warps)
     yield _exact("shared_store_instructions", work.shared_stores * warps)
     loads, stores = work.shared_load_wavefronts * warps, work.shared_store_wavefronts * warps
-    sectors = (work.load_sectors + work.store_sectors + work.reduction_sectors) * warps
-    for quantity, base, wavefronts, weight in (
-        ("shared_load_wavefronts", 0, loads, 1),
-        ("shared_store_wavefronts", 0, stores, 1),
-        ("shared_wavefronts", 0, loads + stores, 1),
-        ("l1_transactions", sectors, loads + stores, 4),
+    for quantity, wavefronts in (
+        ("shared_load_wavefronts", loads),
+        ("shared_store_wavefronts", stores),
+        ("shared_wavefronts", loads + stores),
+        ("shared_atomic_wavefronts", work.shared_atomic_wavefronts * warps),
+        ("shared_ldgsts_wavefronts", work.shared_ldgsts_wavefronts * warps),
     ):
-        expected = base + weight * wavefronts
-        # L1 transactions hold the sum of both kinds of wavefronts.
-        source = quantity if quantity in WAVEFRONTS else "shared_wavefronts"
-        if source in patched or not wavefronts:
-            yield _exact(quantity, expected)
-        else:
-            high = expected + weight * wavefronts * WAVEFRONT_EXCESS
-            why = f"the hardware counter also counts arbitration: wavefronts −0/+{WAVEFRONT_EXCESS:.0%}"
-            low = expected - base * EXACT_TOLERANCE
-            yield Expectation(quantity, expected, low, high + base * EXACT_TOLERANCE, "bound", why)
+        yield _with_wavefronts(quantity, 0, wavefronts, 1, exact=quantity in patched)
+
+
+def _l1(work: Work, warps: int, counted: Mapping[str, float], patched: frozenset[str]) -> Iterator[Expectation]:
+    """L1 transactions; parts that the capture did not count are not in its sum either."""
+    sectors = _lsu_sectors(work) + (work.texture_sectors if "texture_sectors" in counted else 0)
+    parts = {
+        "shared_wavefronts": work.shared_load_wavefronts + work.shared_store_wavefronts,
+        "shared_atomic_wavefronts": work.shared_atomic_wavefronts if "shared_atomic_wavefronts" in counted else 0,
+        "shared_ldgsts_wavefronts": work.shared_ldgsts_wavefronts if "shared_ldgsts_wavefronts" in counted else 0,
+    }
+    exact = all(quantity in patched for quantity, wavefronts in parts.items() if wavefronts)
+    yield _with_wavefronts("l1_transactions", sectors * warps, sum(parts.values()) * warps, 4, exact=exact)
+
+
+def _with_wavefronts(quantity: str, base: int, wavefronts: int, weight: int, *, exact: bool) -> Expectation:
+    """A ``base`` that is exact and ``weight`` per shared-memory wavefront; ``exact``: whether those are exact too."""
+    expected = base + weight * wavefronts
+    if exact or not wavefronts:
+        return _exact(quantity, expected)
+    why = f"the hardware counter also counts arbitration: wavefronts −0/+{WAVEFRONT_EXCESS:.0%}"
+    low = expected - base * EXACT_TOLERANCE
+    high = expected + weight * wavefronts * WAVEFRONT_EXCESS + base * EXACT_TOLERANCE
+    return Expectation(quantity, expected, low, high, "bound", why)
 
 
 def _dram(kernel: KnownKernel, warps: int, about: Circumstances) -> Iterator[Expectation]:
@@ -155,10 +190,31 @@ def _dram(kernel: KnownKernel, warps: int, about: Circumstances) -> Iterator[Exp
 
 
 def _arithmetic(work: Work, warps: int) -> Iterator[Expectation]:
-    """Operations. FP16 is left out: compilers move constants with half-precision instructions."""
+    """Operations outside tensor cores, and instructions of single pipes where only the source's work runs in them."""
     yield _exact("fp64_flops", work.fp64_flops * warps)
     yield _exact("fp32_flops", work.fp32_flops * warps)
+    if work.fp16_flops is not None:
+        yield _exact("fp16_flops", work.fp16_flops * warps)
+        yield _exact("fp16_fma_instructions", work.fp16_flops // PACKED_FMA_FLOPS * warps)
+    if work.xu_instructions is not None:
+        yield _exact("xu_instructions", work.xu_instructions * warps)
+    if work.integer_instructions is not None:
+        expected = work.integer_instructions * warps
+        why = f"loops and addresses need integers too: −0/+{INTEGER_EXCESS:.0%}"
+        high = expected * (1 + INTEGER_EXCESS)
+        yield Expectation("integer_instructions", expected, expected, high, "bound", why)
+
+
+def _tensor(work: Work, warps: int, counted: Mapping[str, float]) -> Iterator[Expectation]:
+    """Operations of tensor cores. Hopper counts FP16 products as one, whatever they add in."""
+    fp16, fp16_sums = work.tensor_fp16_ops, work.tensor_fp16_fp16acc_ops
+    if "tensor_fp16_fp16acc_ops" in counted:
+        yield _exact("tensor_fp16_fp16acc_ops", fp16_sums * warps)
+    else:
+        fp16 += fp16_sums
+    yield _exact("tensor_fp16_ops", fp16 * warps)
     yield _exact("tensor_fp64_ops", work.tensor_fp64_ops * warps)
     yield _exact("tensor_bf16_ops", work.tensor_bf16_ops * warps)
-    for quantity in ("tensor_tf32_ops", "tensor_fp16_ops", "tensor_fp8_ops", "tensor_int8_ops"):
+    yield _exact("tensor_int8_ops", work.tensor_int8_ops * warps)
+    for quantity in ("tensor_tf32_ops", "tensor_fp8_ops"):
         yield _exact(quantity, 0)

@@ -6,91 +6,16 @@ of the launch. Tests compare the table with the machine code.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import Final
 
 from roofctl.core.units import WARP_THREADS
+from roofctl.verify.known_work import Dram, KnownKernel, LaunchShape, Work
 
 ITERATIONS: Final = 1000
-"""Iterations of the FMA loops: ``kIterations`` of the sources."""
+"""Iterations of the loops in registers: ``kIterations`` of the sources."""
 
 MATRIX: Final = 1024
 """M, N and K of the matrix products: ``kMatrix`` of the sources."""
-
-
-@dataclass(frozen=True)
-class LaunchShape:
-    """Shape of a launch."""
-
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-
-    @classmethod
-    def parse(cls, grid: str, block: str) -> LaunchShape:
-        """From a profiler's cells, such as ``(65536, 1, 1)`` and ``(256, 1, 1)``. Raises ValueError."""
-        return cls(_three(grid), _three(block))
-
-    @property
-    def warps(self) -> int:
-        """Warps of all blocks; a block's last warp may be a part of one."""
-        threads = self.block[0] * self.block[1] * self.block[2]
-        return self.grid[0] * self.grid[1] * self.grid[2] * -(-threads // WARP_THREADS)
-
-
-def _three(text: str) -> tuple[int, int, int]:
-    x, y, z = (int(digits) for digits in re.findall(r"\d+", text))
-    return x, y, z
-
-
-@dataclass(frozen=True)
-class Work:
-    """What one warp does, all counts from the source. Sectors are 32 bytes, an FMA is two operations."""
-
-    load_requests: int = 0
-    load_sectors: int = 0
-    store_requests: int = 0
-    store_sectors: int = 0
-    reduction_sectors: int = 0
-    shared_loads: int = 0
-    shared_load_wavefronts: int = 0
-    shared_stores: int = 0
-    shared_store_wavefronts: int = 0
-    fp32_flops: int = 0
-    fp64_flops: int = 0
-    tensor_bf16_ops: int = 0
-    tensor_fp64_ops: int = 0
-
-
-@dataclass(frozen=True)
-class Dram:
-    """DRAM sectors per warp if no cache kept anything; ``at_most`` times that where memory moves more than that."""
-
-    reads: int = 0
-    writes: int = 0
-    at_most: float = 1.0
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class KnownKernel:
-    """One kernel: its name, source file, work per warp, and the launch that ``known`` gives it by default.
-
-    ``l2``: whether every sector of L1 goes on to L2 (nothing is read twice). ``active_lanes``: lanes that run
-    nearly all of its instructions. ``iterations``: of its only loop. ``guarded``: all lanes leave at the first
-    guarded exit.
-    """
-
-    name: str
-    file: str
-    work: Work
-    launch: LaunchShape
-    dram: Dram | None = None
-    l2: bool = True
-    active_lanes: int = WARP_THREADS
-    iterations: int | None = None
-    guarded: bool = False
-    compute_capability_major: int = 0
 
 
 def _row(threads: int) -> LaunchShape:
@@ -101,6 +26,29 @@ _N: Final = 2**26
 _REGISTERS: Final = _row(1056 * 256)
 _TILES: Final = LaunchShape((256, 256, 1), (32, 8, 1))
 _TENSOR_STEPS: Final = {"bf16": MATRIX // 16, "fp64": MATRIX // 4}
+
+
+def _product(name: str, depth: int, *, loads: int = 6, **operations: int) -> KnownKernel:
+    """A matrix product of ``mma.cu``: each step takes ``depth`` entries of K in ``loads`` loads of 8 sectors."""
+    steps = MATRIX // depth
+    return KnownKernel(
+        name=name,
+        file="mma.cu",
+        work=Work(
+            load_requests=loads * steps,
+            load_sectors=8 * loads * steps,
+            store_requests=2,
+            store_sectors=16,
+            **operations,
+        ),
+        launch=_row(MATRIX * MATRIX // 128 * WARP_THREADS),
+        l2=False,
+        iterations=steps,
+        compute_capability_major=8,
+    )
+
+
+_PRODUCT_OPS: Final = 2 * 16 * 8 * MATRIX
 
 KNOWN: Final[tuple[KnownKernel, ...]] = (
     KnownKernel(
@@ -197,6 +145,30 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
         iterations=ITERATIONS,
     ),
     KnownKernel(
+        name="known_fma_fp16",
+        file="fma.cu",
+        work=Work(store_requests=1, store_sectors=16, fp16_flops=32 * 4 * 4 * ITERATIONS),
+        dram=Dram(writes=16),
+        launch=_REGISTERS,
+        iterations=ITERATIONS,
+    ),
+    KnownKernel(
+        name="known_integer",
+        file="integer.cu",
+        work=Work(store_requests=1, store_sectors=16, integer_instructions=32 * 4 * 2 * 4 * ITERATIONS),
+        dram=Dram(writes=16),
+        launch=_REGISTERS,
+        iterations=ITERATIONS,
+    ),
+    KnownKernel(
+        name="known_mufu",
+        file="mufu.cu",
+        work=Work(store_requests=1, store_sectors=8, xu_instructions=3 * ITERATIONS + 1),
+        dram=Dram(writes=8),
+        launch=_REGISTERS,
+        iterations=ITERATIONS,
+    ),
+    KnownKernel(
         name="known_divergent",
         file="divergent.cu",
         work=Work(store_requests=1, store_sectors=4, fp32_flops=8 * 2 * ITERATIONS),
@@ -225,6 +197,51 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
             shared_store_wavefronts=1,
         ),
         dram=Dram(reads=4, writes=4),
+        launch=_row(_N // 16),
+    ),
+    KnownKernel(
+        name="known_shared_atomics",
+        file="shared_atomics.cu",
+        work=Work(
+            store_requests=1,
+            store_sectors=4,
+            shared_loads=1,
+            shared_load_wavefronts=1,
+            shared_stores=1,
+            shared_store_wavefronts=1,
+            shared_atomic_wavefronts=1 + 4 + 1,
+        ),
+        dram=Dram(writes=4),
+        launch=_row(_N // 16),
+    ),
+    KnownKernel(
+        name="known_async_copy",
+        file="async_copy.cu",
+        work=Work(
+            load_requests=1,
+            load_sectors=16,
+            store_requests=1,
+            store_sectors=16,
+            shared_loads=1,
+            shared_load_wavefronts=4,
+            shared_ldgsts_wavefronts=4,
+        ),
+        dram=Dram(reads=16, writes=16),
+        launch=_row(_N // 16),
+        compute_capability_major=8,
+    ),
+    KnownKernel(
+        name="known_texture",
+        file="texture.cu",
+        work=Work(store_requests=1, store_sectors=8, texture_sectors=8),
+        dram=Dram(reads=8, writes=8),
+        launch=_row(_N // 16),
+    ),
+    KnownKernel(
+        name="known_host_memory",
+        file="host_memory.cu",
+        work=Work(load_requests=1, load_sectors=4, store_requests=1, store_sectors=4, system_sectors=4),
+        dram=Dram(writes=4),
         launch=_row(_N // 16),
     ),
     KnownKernel(
@@ -257,6 +274,10 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
         iterations=_TENSOR_STEPS["fp64"],
         compute_capability_major=8,
     ),
+    _product("known_tensor_fp16", 16, tensor_fp16_ops=_PRODUCT_OPS),
+    _product("known_tensor_fp16_fp16acc", 16, tensor_fp16_fp16acc_ops=_PRODUCT_OPS),
+    _product("known_tensor_int8", 32, tensor_int8_ops=_PRODUCT_OPS),
+    _product("known_tensor_bf16_sparse", 32, loads=8, tensor_bf16_ops=_PRODUCT_OPS),
 )
 
 

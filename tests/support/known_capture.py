@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from roofctl.verify.known_kernels import KNOWN, KnownKernel
+from roofctl.verify.known_kernels import KNOWN
+from roofctl.verify.known_work import KnownKernel
 
 from support.shapes import L, ncu_raw
 
@@ -41,11 +42,19 @@ def right_counters(kernel: KnownKernel) -> dict[str, int]:
         "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum": 0,
         "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum": 0,
         "l1tex__t_sectors_pipe_lsu.sum": sectors,
-        "lts__t_sectors_srcunit_tex.sum": sectors,
+        "l1tex__t_sectors_pipe_tex.sum": work.texture_sectors,
+        "lts__t_sectors_srcunit_tex.sum": sectors + work.texture_sectors,
+        "lts__t_sectors_srcunit_tex_aperture_sysmem.sum": work.system_sectors,
         "smsp__inst_executed_op_shared_ld_pred_on_any.sum": work.shared_loads,
         "smsp__inst_executed_op_shared_st_pred_on_any.sum": work.shared_stores,
         f"{shared}_ld.sum": work.shared_load_wavefronts,
         f"{shared}_st.sum": work.shared_store_wavefronts,
+        f"{shared}_atom.sum": work.shared_atomic_wavefronts,
+        f"{shared}_gmma.sum": 0,
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum": work.shared_ldgsts_wavefronts,
+        "l1tex__t_sectors_pipe_lsu_mem_dshared.sum": 0,
+        "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum": 0,
+        "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum": 0,
         "dram__sectors_read.sum": kernel.dram.reads if kernel.dram else 1,
         "dram__sectors_write.sum": kernel.dram.writes if kernel.dram else 1,
         f"{sass}_dadd_pred_on.sum": 0,
@@ -54,9 +63,16 @@ def right_counters(kernel: KnownKernel) -> dict[str, int]:
         f"{sass}_fadd_pred_on.sum": 0,
         f"{sass}_fmul_pred_on.sum": 0,
         f"{sass}_ffma_pred_on.sum": work.fp32_flops // 2,
+        f"{sass}_hadd_pred_on.sum": 0,
+        f"{sass}_hmul_pred_on.sum": 0,
+        f"{sass}_hfma_pred_on.sum": (work.fp16_flops or 0) // 4,
+        f"{sass}_integer_pred_on.sum": work.integer_instructions or 100,
+        "sm__inst_executed_pipe_xu.sum": work.xu_instructions or 1,
         **{f"sm__ops_path_tensor_src_{name}.sum": 0 for name in _TENSOR.values()},
         "sm__ops_path_tensor_src_bf16_dst_fp32.sum": work.tensor_bf16_ops,
         "sm__ops_path_tensor_src_fp64.sum": work.tensor_fp64_ops,
+        "sm__ops_path_tensor_src_fp16.sum": work.tensor_fp16_ops + work.tensor_fp16_fp16acc_ops,
+        "sm__ops_path_tensor_src_int8.sum": work.tensor_int8_ops,
     }
     return {"gpu__time_duration.sum": 100_000, **{name: count * warps for name, count in per_warp.items()}}
 

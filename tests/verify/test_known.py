@@ -14,7 +14,8 @@ from roofctl.cuda import sass
 from roofctl.cuda.toolchain import compile_command, find_tool
 from roofctl.verify.build import known_paths, sources
 from roofctl.verify.expect import Circumstances, expectations
-from roofctl.verify.known_kernels import ITERATIONS, KNOWN, MATRIX, KnownKernel, LaunchShape, known_kernel
+from roofctl.verify.known_kernels import ITERATIONS, KNOWN, MATRIX, known_kernel
+from roofctl.verify.known_work import KnownKernel, LaunchShape
 
 FOLDER = shipped("kernels") / "known"
 ARCHITECTURES = ("75", "80", "86", "89", "90")
@@ -70,6 +71,11 @@ BY_HAND: dict[str, dict[str, int]] = {
     # 270,336 threads, 1000 iterations: 2 double or 4 single FMAs each.
     "known_fma_fp64": {"fp64_flops": 1_081_344_000, "fp32_flops": 0, "l2_transactions": 135_168},
     "known_fma_fp32": {"fp32_flops": 2_162_688_000, "fp64_flops": 0, "l1_global_store_requests": 8_448},
+    # Packed pairs: 4 FMAs of 2 operations each on 2 values.
+    "known_fma_fp16": {"fp16_flops": 4_325_376_000, "fp16_fma_instructions": 1_081_344_000, "fp32_flops": 0},
+    "known_integer": {"integer_instructions": 8_650_752_000, "fp32_flops": 0, "l1_global_store_requests": 8_448},
+    # 8,448 warps with 3,001 instructions each.
+    "known_mufu": {"xu_instructions": 25_352_448, "fp32_flops": 0, "l2_transactions": 67_584},
     "known_divergent": {"fp32_flops": 135_168_000, "l2_transactions": 33_792, "l1_global_store_requests": 8_448},
     "known_atomics": {
         "l1_global_load_sectors": 524_288,
@@ -84,6 +90,34 @@ BY_HAND: dict[str, dict[str, int]] = {
         "shared_wavefronts": 1_179_648,
         "l1_transactions": 1_048_576 + 4 * 1_179_648,
         "l2_transactions": 1_048_576,
+    },
+    "known_shared_atomics": {
+        "shared_atomic_wavefronts": 786_432,
+        "shared_ldgsts_wavefronts": 0,
+        "shared_wavefronts": 262_144,
+        "l2_transactions": 524_288,
+    },
+    "known_async_copy": {
+        "shared_ldgsts_wavefronts": 524_288,
+        "shared_atomic_wavefronts": 0,
+        "shared_wavefronts": 524_288,
+        "shared_load_instructions": 131_072,
+        "shared_store_instructions": 0,
+        "l1_global_load_requests": 131_072,
+        "l1_global_load_sectors": 2_097_152,
+        "l2_transactions": 4_194_304,
+    },
+    "known_texture": {
+        "texture_sectors": 1_048_576,
+        "l1_global_load_requests": 0,
+        "l1_lsu_sectors": 1_048_576,
+        "hbm_transactions": 2_097_152,
+    },
+    "known_host_memory": {
+        "system_sectors": 524_288,
+        "l1_global_load_sectors": 524_288,
+        "l2_transactions": 1_048_576,
+        "hbm_transactions": 524_288,
     },
     "known_tensor_bf16": {
         "tensor_bf16_ops": 2_147_483_648,
@@ -100,6 +134,20 @@ BY_HAND: dict[str, dict[str, int]] = {
         "l1_global_load_sectors": 67_108_864,
         "l1_global_store_sectors": 262_144,
     },
+    "known_tensor_fp16": {
+        "tensor_fp16_ops": 2_147_483_648,
+        "tensor_bf16_ops": 0,
+        "l1_global_load_requests": 3_145_728,
+        "l1_global_store_sectors": 131_072,
+    },
+    "known_tensor_fp16_fp16acc": {"tensor_fp16_ops": 2_147_483_648, "l1_global_store_sectors": 131_072},
+    "known_tensor_int8": {
+        "tensor_int8_ops": 2_147_483_648,
+        "l1_global_load_requests": 1_572_864,
+        "l1_global_load_sectors": 12_582_912,
+    },
+    # As much as the dense product that it stands for; A is half as large.
+    "known_tensor_bf16_sparse": {"tensor_bf16_ops": 2_147_483_648, "l1_global_load_requests": 2_097_152},
 }
 
 
@@ -229,9 +277,16 @@ def test_it_refuses_what_it_cannot_run(program: Path, options: list[str]) -> Non
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_loops_are_in_the_code(code: dict[str, dict[str, sass.SassFunction]], architecture: str) -> None:
     """One loop per kernel, with exactly the arithmetic of one iteration: nothing unrolled, folded or added."""
-    wanted = {"known_fma_fp64": ("DFMA", 2), "known_fma_fp32": ("FFMA", 4), "known_divergent": ("FFMA", 1)}
+    wanted = {
+        "known_fma_fp64": ("DFMA", 2),
+        "known_fma_fp32": ("FFMA", 4),
+        "known_fma_fp16": ("HFMA2", 4),
+        "known_divergent": ("FFMA", 1),
+    }
     if architecture >= "80":
-        wanted |= {"known_tensor_bf16": ("HMMA", 1), "known_tensor_fp64": ("DMMA", 1)}
+        products = ("bf16", "fp16", "fp16_fp16acc", "bf16_sparse")
+        wanted |= {f"known_tensor_{name}": ("HMMA", 1) for name in products}
+        wanted |= {"known_tensor_fp64": ("DMMA", 1), "known_tensor_int8": ("IMMA", 1)}
     found = code[architecture]
     for kernel, (operation, count) in wanted.items():
         body = found[kernel].only_loop()
@@ -239,8 +294,36 @@ def test_the_loops_are_in_the_code(code: dict[str, dict[str, sass.SassFunction]]
         instructions = found[kernel].instructions
         inside, total = sass.count(instructions[body[0] : body[1] + 1]), sass.count(instructions)
         assert (inside[operation], total[operation]) == (count, count), kernel
-        others = {"FADD", "FMUL", "FFMA", "DADD", "DMUL", "DFMA", "HMMA", "DMMA"} - {operation}
+        others = {"FADD", "FMUL", "FFMA", "DADD", "DMUL", "DFMA", "HADD2", "HMUL2", "HMMA", "DMMA", "IMMA"} - {
+            operation
+        }
         assert [name for name in others if total[name]] == [], kernel
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_integer_loop_has_its_32_instructions_and_few_more(
+    code: dict[str, dict[str, sass.SassFunction]], architecture: str
+) -> None:
+    function = code[architecture]["known_integer"]
+    body = function.only_loop()
+    assert body is not None
+    moves = ("IMAD.MOV.U32", "MOV")  # which the counter leaves out
+    inside = sass.count(each for each in function.instructions[body[0] : body[1] + 1] if each.opcode not in moves)
+    assert (inside["LOP3"], inside["SHF"]) == (8, 8)
+    assert sum(inside[name] for name in ("IMAD", "IADD3", "VIADD")) - 16 in (0, 1)  # the loop's counter
+    assert sum(inside.values()) <= 32 + 3
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_only_the_transcendental_chains_use_the_xu_pipe(
+    code: dict[str, dict[str, sass.SassFunction]], architecture: str
+) -> None:
+    function = code[architecture]["known_mufu"]
+    body = function.only_loop()
+    assert body is not None
+    inside, total = sass.count(function.instructions[body[0] : body[1] + 1]), sass.count(function.instructions)
+    assert (inside["MUFU"], total["MUFU"]) == (3, 4)
+    assert [name for name in total if name.startswith(("I2F", "F2I", "F2F"))] == []
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -254,11 +337,15 @@ def test_memory_instructions_are_those_of_the_table(
             continue
         # Loads of the matrix products are in their loops; the other loops load nothing.
         times = kernel.iterations or 1
-        total = sass.count(found[kernel.name].instructions)
-        assert total["LDG"] * times == kernel.work.load_requests, kernel.name
+        # Some compilers put loads that are never on before an asynchronous copy.
+        total = sass.count(each for each in found[kernel.name].instructions if each.predicate != "!PT")
+        assert (total["LDG"] + total["LDGSTS"]) * times == kernel.work.load_requests, kernel.name
         assert total["STG"] - kernel.guarded == kernel.work.store_requests, kernel.name
         assert total["RED"] + total["REDG"] == (kernel.work.reduction_sectors > 0), kernel.name
         assert total["ATOM"] + total["ATOMG"] + total["LDL"] + total["STL"] == 0, kernel.name
+        assert total["ATOMS"] == (3 if kernel.work.shared_atomic_wavefronts else 0), kernel.name
+        assert total["LDGSTS"] == (kernel.work.shared_ldgsts_wavefronts > 0), kernel.name
+        assert total["TLD"] + total["TEX"] + total["TLD4"] == (kernel.work.texture_sectors > 0), kernel.name
         assert (total["LDS"], total["STS"]) == (kernel.work.shared_loads, kernel.work.shared_stores), kernel.name
 
 

@@ -39,6 +39,8 @@ L2 = "lts__t_sectors_srcunit_tex.sum"
 DRAM_READ = "dram__sectors_read.sum"
 DRAM_WRITE = "dram__sectors_write.sum"
 SHARED_LOADS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+SHARED_ATOMICS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum"
+LDGSTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"
 ISSUED = "smsp__inst_executed.sum"
 THREAD = "smsp__thread_inst_executed.sum"
 PRED_ON = "smsp__thread_inst_executed_pred_on.sum"
@@ -83,6 +85,17 @@ WRONG: dict[str, tuple[str, float, set[str]]] = {
     "known_divergent": (THREAD, 4, {"thread_instructions"}),
     "known_strided_8": (THREAD, 0.999, {"thread_instructions", "predicated_thread_instructions"}),
     "known_strided_32": (PRED_ON, 1.001, {"predicated_thread_instructions"}),
+    "known_shared_atomics": (SHARED_ATOMICS, 1.1, {"shared_atomic_wavefronts"}),
+    "known_async_copy": (LDGSTS, 2, {"shared_ldgsts_wavefronts", "l1_transactions"}),
+    "known_texture": ("l1tex__t_sectors_pipe_tex.sum", 2, {"texture_sectors", "l1_transactions"}),
+    "known_host_memory": ("lts__t_sectors_srcunit_tex_aperture_sysmem.sum", 0.5, {"system_sectors"}),
+    "known_integer": ("smsp__sass_thread_inst_executed_op_integer_pred_on.sum", 0.99, {"integer_instructions"}),
+    "known_mufu": ("sm__inst_executed_pipe_xu.sum", 1.01, {"xu_instructions"}),
+    "known_fma_fp16": ("smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", 0.5, {"fp16_fma_instructions"}),
+    "known_tensor_fp16": ("sm__ops_path_tensor_src_fp16.sum", 0.5, {"tensor_fp16_ops"}),
+    "known_tensor_fp16_fp16acc": ("sm__ops_path_tensor_src_fp16.sum", 2, {"tensor_fp16_ops"}),
+    "known_tensor_int8": ("sm__ops_path_tensor_src_int8.sum", 0.5, {"tensor_int8_ops"}),
+    "known_tensor_bf16_sparse": ("sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0.5, {"tensor_bf16_ops"}),
 }
 
 
@@ -141,6 +154,30 @@ def test_arbitration_reaches_l1_transactions() -> None:
     found = row(verdict, "known_shared", "l1_transactions")
     assert (found.kind, found.status) == ("bound", "ok")
     assert row(verdict, "known_copy", "l1_transactions").kind == "exact"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "counter"), [("known_shared_atomics", SHARED_ATOMICS), ("known_async_copy", LDGSTS)]
+)
+def test_parts_of_l1_that_were_not_counted_are_not_expected_in_its_sum(kernel: str, counter: str) -> None:
+    every, less = verdict_of(), compare(parts(capture_text(without=[counter])))
+    full, rest = row(every, kernel, "l1_transactions"), row(less, kernel, "l1_transactions")
+    assert (full.status, rest.status) == ("ok", "ok")
+    assert full.expected - rest.expected == 4 * 131_072 * (6 if counter == SHARED_ATOMICS else 4)
+
+
+def test_integer_instructions_have_a_bound_above_the_loop_s_own() -> None:
+    integer = "smsp__sass_thread_inst_executed_op_integer_pred_on.sum"
+    assert off(verdict_of({"known_integer": {integer: 1.09}})) == set()
+    assert off(verdict_of({"known_integer": {integer: 1.11}})) == {("known_integer", "integer_instructions")}
+
+
+def test_fp16_products_are_told_apart_where_the_chip_does() -> None:
+    kernel = known_kernel("known_tensor_fp16_fp16acc")
+    assert kernel is not None
+    apart = expectations(kernel, kernel.launch, {"tensor_fp16_fp16acc_ops": 1.0}, Circumstances())
+    found = {each.quantity: each.expected for each in apart}
+    assert (found["tensor_fp16_fp16acc_ops"], found["tensor_fp16_ops"]) == (2 * 1024**3, 0)
 
 
 def test_patched_wavefronts_are_exact() -> None:
@@ -222,9 +259,11 @@ def test_what_was_not_counted_has_a_reason() -> None:
 
 
 def test_kernels_that_did_not_run() -> None:
-    verdict = compare(parts(capture_text(kernels=KNOWN[:-3])))
-    assert verdict.absent == ("known_shared", "known_tensor_bf16", "known_tensor_fp64")
-    turing = compare(parts(capture_text(kernels=KNOWN[:-2], cc="7.5")))
+    absent = ("known_shared", "known_tensor_bf16", "known_tensor_fp64")
+    verdict = compare(parts(capture_text(kernels=[each for each in KNOWN if each.name not in absent])))
+    assert verdict.absent == absent
+    old = [each for each in KNOWN if each.compute_capability_major < 8]
+    turing = compare(parts(capture_text(kernels=old, cc="7.5")))
     assert turing.absent == ()
 
 
@@ -280,14 +319,15 @@ def test_the_table_fits_what_an_h200_counted(data: Path) -> None:
 
 def test_summary_and_complaint() -> None:
     verdict = verdict_of({"known_triad": {L2: 1.5}, "known_copy": {DRAM_READ: 2.0}})
-    assert "15 kernels" in summary(verdict)
+    assert f"{len(KNOWN)} kernels" in summary(verdict)
     assert "known_triad l2_transactions 37,748,736, expected 25,165,824" in complaint(verdict)
     assert "known_copy hbm_transactions 25,165,824, expected 14,811,136 to 17,064,988" in complaint(verdict)
 
 
 def test_a_long_complaint_is_cut() -> None:
     bend = {kernel.name: {L2: 2.0} for kernel in KNOWN}
-    assert complaint(verdict_of(bend)).endswith("and 9 more")
+    checked = sum(kernel.l2 for kernel in KNOWN)
+    assert complaint(verdict_of(bend)).endswith(f"and {checked - 4} more")
 
 
 def test_cells_leave_zeros_out_unless_asked() -> None:
