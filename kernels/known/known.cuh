@@ -38,12 +38,18 @@ struct Shape {
   dim3 block;
 };
 
-// One kernel: its name, the oldest architecture that has its instructions, its launch, and a run that checks itself.
+// One kernel: its name, the oldest architecture that has its instructions, its launch, a run that checks itself, and
+// whether no later architecture has them.
 struct Case {
   const char* kernel;
   int compute_capability_major;
   Shape (*shape)(const Sizes&);
   bool (*run)(const Sizes&, const Shape&);
+  bool only_this_major = false;
+
+  bool runs_on(int major) const {
+    return only_this_major ? major == compute_capability_major : major >= compute_capability_major;
+  }
 };
 
 inline Shape row_of(std::size_t threads) { return {dim3(static_cast<unsigned>(threads / kBlock)), dim3(kBlock)}; }

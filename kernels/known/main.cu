@@ -1,6 +1,6 @@
 // The program `known`: runs kernels whose counts are known from their source, each once, and checks every result.
 //
-//   nvcc -O3 -std=c++17 -arch=sm_90 -o known kernels/known/*.cu
+//   nvcc -O3 -std=c++17 -arch=sm_90a -o known kernels/known/*.cu
 //   ./known [--only NAME,NAME] [--elements N] [--side N] [--blocks N] [--list]
 //
 // Exit codes: 0 all right, 1 a kernel computed a wrong result, 2 bad options, 3 CUDA failed.
@@ -12,7 +12,7 @@ extern const known::Case triad_case, copy_case, strided_1_case, strided_8_case, 
     transpose_conflicted_case, transpose_padded_case, fma_fp64_case, fma_fp32_case, fma_fp16_case, integer_case,
     mufu_case, divergent_case, atomics_case, shared_case, shared_atomics_case, async_copy_case, texture_case,
     host_memory_case, tensor_bf16_case, tensor_fp64_case, tensor_fp16_case, tensor_fp16_fp16acc_case, tensor_int8_case,
-    tensor_bf16_sparse_case;
+    tensor_bf16_sparse_case, wgmma_bf16_case, wgmma_fp8_case, bulk_copy_case;
 
 namespace {
 
@@ -23,7 +23,8 @@ const known::Case* const kCases[] = {
     &mufu_case,            &divergent_case,      &atomics_case,     &shared_case,
     &shared_atomics_case,  &async_copy_case,     &texture_case,     &host_memory_case,
     &tensor_bf16_case,     &tensor_fp64_case,    &tensor_fp16_case, &tensor_fp16_fp16acc_case,
-    &tensor_int8_case,     &tensor_bf16_sparse_case,
+    &tensor_int8_case,     &tensor_bf16_sparse_case, &wgmma_bf16_case, &wgmma_fp8_case,
+    &bulk_copy_case,
 };
 
 struct Options {
@@ -104,7 +105,7 @@ int main(int argc, char** argv) {
   CHECK(cudaGetDeviceProperties(&device, 0));
   int ran = 0, skipped = 0, wrong = 0;
   for (const known::Case* each : cases) {
-    if (device.major < each->compute_capability_major) {
+    if (!each->runs_on(device.major)) {
       ++skipped;
       continue;
     }

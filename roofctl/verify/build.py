@@ -11,7 +11,7 @@ from roofctl.core.errors import DeviceError, InputError, ToolNotFound
 from roofctl.core.resources import shipped
 from roofctl.core.units import WARP_THREADS
 from roofctl.cuda.sass import ExecutedPath, SassFunction
-from roofctl.cuda.toolchain import compile_command, disassemble, find_tool, run_tool
+from roofctl.cuda.toolchain import arch_of, compile_command, disassemble, find_tool, run_tool
 from roofctl.profilers.gpu import find_gpu
 from roofctl.verify.known_kernels import KNOWN
 
@@ -37,11 +37,14 @@ def find_nvcc() -> Path:
 
 
 def architecture(wanted: str = "auto") -> str:
-    """``sm_90`` for the wanted one, or for the GPU in this machine. Raises InputError or DeviceError."""
+    """``sm_80`` for the wanted one, or for the GPU in this machine; sm_90 means sm_90a, which has wgmma.
+
+    Raises InputError or DeviceError.
+    """
     if wanted != "auto":
         if not re.fullmatch(r"sm_\d{2,3}[af]?", wanted):
             raise InputError(f"--arch {wanted!r} is no GPU architecture", hint="write it as sm_90, or auto")
-        return wanted
+        return "sm_90a" if wanted == "sm_90" else wanted
     gpu = find_gpu()
     if gpu is None or gpu.capability is None:
         raise DeviceError(
@@ -50,7 +53,7 @@ def architecture(wanted: str = "auto") -> str:
             else "nvidia-smi reports no GPU here",
             hint="run on a machine with a GPU, or name its architecture (--arch sm_90), or verify a capture (--from)",
         )
-    return "sm_{}{}".format(*gpu.capability)
+    return arch_of(gpu.capability)
 
 
 def build(folder: Path, arch: str, name: str = PROGRAM) -> Path:

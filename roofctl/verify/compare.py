@@ -203,4 +203,4 @@ def _not_counted(kernels: KernelTable, rows: Sequence[CountCheck]) -> dict[str, 
 def _absent(present: Sequence[KnownKernel], capability: str | None) -> tuple[str, ...]:
     """Kernels that a GPU of this compute capability runs but that the capture lacks."""
     major = int(capability.partition(".")[0]) if capability else 0
-    return tuple(k.name for k in KNOWN if k not in present and k.compute_capability_major <= major)
+    return tuple(k.name for k in KNOWN if k not in present and k.runs_on(major))

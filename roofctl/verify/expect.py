@@ -29,9 +29,6 @@ WAVEFRONTS: Final = (
     "shared_ldgsts_wavefronts",
 )
 WAVEFRONT_EXCESS: Final = 0.08
-HOPPER_ONLY: Final = ("dsmem_sectors", "tma_load_sectors", "tma_store_sectors", "shared_gmma_wavefronts")
-"""Zero in every kernel here; chips that cannot count them have no such traffic."""
-
 INTEGER_EXCESS: Final = 0.1
 PACKED_FMA_FLOPS: Final = 4
 DRAM_EXCESS: Final = 0.01
@@ -76,7 +73,7 @@ def expectations(
     return [
         *_instructions(kernel, launch, counted, about.paths.get(kernel.name)),
         *_global(kernel, launch.warps),
-        *(_exact(quantity, 0) for quantity in HOPPER_ONLY if quantity in counted),
+        *_hopper(kernel.work, launch.warps, counted),
         *_shared(kernel.work, launch.warps, about.patched),
         *_l1(kernel.work, launch.warps, counted, about.patched),
         *_dram(kernel, launch.warps, about),
@@ -92,6 +89,8 @@ def _exact(quantity: str, expected: float, why: str = "", tolerance: float = EXA
 def _instructions(
     kernel: KnownKernel, launch: LaunchShape, counted: Mapping[str, float], path: ExecutedPath | None
 ) -> Iterator[Expectation]:
+    if kernel.spins:
+        return
     warps = launch.warps
     issued, threads = counted.get("issued_warp_instructions"), counted.get("thread_instructions")
     if path is not None:
@@ -132,6 +131,18 @@ def _global(kernel: KnownKernel, warps: int) -> Iterator[Expectation]:
         yield _exact("l2_transactions", sectors, "every sector of L1 goes on to L2")
 
 
+def _hopper(work: Work, warps: int, counted: Mapping[str, float]) -> Iterator[Expectation]:
+    """Traffic that only some chips have: not counted means that there is none."""
+    for quantity, count in (
+        ("dsmem_sectors", 0),
+        ("tma_load_sectors", work.tma_load_sectors),
+        ("tma_store_sectors", work.tma_store_sectors),
+        ("shared_gmma_wavefronts", work.shared_gmma_wavefronts),
+    ):
+        if quantity in counted:
+            yield _exact(quantity, count * warps)
+
+
 def _lsu_sectors(work: Work) -> int:
     return work.load_sectors + work.store_sectors + work.reduction_sectors
 
@@ -152,7 +163,13 @@ def _shared(work: Work, warps: int, patched: frozenset[str]) -> Iterator[Expecta
 
 def _l1(work: Work, warps: int, counted: Mapping[str, float], patched: frozenset[str]) -> Iterator[Expectation]:
     """L1 transactions; parts that the capture did not count are not in its sum either."""
-    sectors = _lsu_sectors(work) + (work.texture_sectors if "texture_sectors" in counted else 0)
+    optional = {
+        "texture_sectors": work.texture_sectors,
+        "tma_load_sectors": work.tma_load_sectors,
+        "tma_store_sectors": work.tma_store_sectors,
+        "shared_gmma_wavefronts": 4 * work.shared_gmma_wavefronts,
+    }
+    sectors = _lsu_sectors(work) + sum(count for quantity, count in optional.items() if quantity in counted)
     parts = {
         "shared_wavefronts": work.shared_load_wavefronts + work.shared_store_wavefronts,
         "shared_atomic_wavefronts": work.shared_atomic_wavefronts if "shared_atomic_wavefronts" in counted else 0,
@@ -215,6 +232,6 @@ def _tensor(work: Work, warps: int, counted: Mapping[str, float]) -> Iterator[Ex
     yield _exact("tensor_fp16_ops", fp16 * warps)
     yield _exact("tensor_fp64_ops", work.tensor_fp64_ops * warps)
     yield _exact("tensor_bf16_ops", work.tensor_bf16_ops * warps)
+    yield _exact("tensor_fp8_ops", work.tensor_fp8_ops * warps)
     yield _exact("tensor_int8_ops", work.tensor_int8_ops * warps)
-    for quantity in ("tensor_tf32_ops", "tensor_fp8_ops"):
-        yield _exact(quantity, 0)
+    yield _exact("tensor_tf32_ops", 0)

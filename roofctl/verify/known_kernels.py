@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from roofctl.core.units import WARP_THREADS
+from roofctl.core.units import SECTOR_BYTES, WARP_THREADS
 from roofctl.verify.known_work import Dram, KnownKernel, LaunchShape, Work
 
 ITERATIONS: Final = 1000
 """Iterations of the loops in registers: ``kIterations`` of the sources."""
+
+WGMMA_ITERATIONS: Final = 64
+"""Iterations of the loops over wgmma: ``kWgmmaIterations`` of the source."""
 
 MATRIX: Final = 1024
 """M, N and K of the matrix products: ``kMatrix`` of the sources."""
@@ -45,6 +48,29 @@ def _product(name: str, depth: int, *, loads: int = 6, **operations: int) -> Kno
         l2=False,
         iterations=steps,
         compute_capability_major=8,
+    )
+
+
+def _wgmma(name: str, depth: int, operation: str) -> KnownKernel:
+    """A kernel of ``wgmma.cu``, a quarter of a warpgroup's work: 4 wgmma of 64 x 128 x ``depth`` in each iteration."""
+    return KnownKernel(
+        name=name,
+        file="wgmma.cu",
+        work=Work(
+            load_requests=12,
+            load_sectors=12 * 16,
+            store_requests=32,
+            store_sectors=32 * 8,
+            shared_stores=12,
+            shared_store_wavefronts=12 * 4,
+            shared_gmma_wavefronts=48 * WGMMA_ITERATIONS,
+            **{operation: 2 * 64 * 128 * depth * WGMMA_ITERATIONS},
+        ),
+        launch=LaunchShape((1056, 1, 1), (128, 1, 1)),
+        l2=False,
+        iterations=WGMMA_ITERATIONS,
+        compute_capability_major=9,
+        only_this_major=True,
     )
 
 
@@ -278,6 +304,18 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
     _product("known_tensor_fp16_fp16acc", 16, tensor_fp16_fp16acc_ops=_PRODUCT_OPS),
     _product("known_tensor_int8", 32, tensor_int8_ops=_PRODUCT_OPS),
     _product("known_tensor_bf16_sparse", 32, loads=8, tensor_bf16_ops=_PRODUCT_OPS),
+    _wgmma("known_wgmma_bf16", 16, "tensor_bf16_ops"),
+    _wgmma("known_wgmma_fp8", 32, "tensor_fp8_ops"),
+    KnownKernel(
+        name="known_bulk_copy",
+        file="bulk_copy.cu",
+        work=Work(tma_load_sectors=8192 // SECTOR_BYTES, tma_store_sectors=8192 // SECTOR_BYTES),
+        dram=Dram(reads=256, writes=256),
+        launch=LaunchShape((_N // 2048, 1, 1), (32, 1, 1)),
+        l2=False,
+        spins=True,
+        compute_capability_major=9,
+    ),
 )
 
 

@@ -52,6 +52,9 @@ class Work:
     shared_store_wavefronts: int = 0
     shared_atomic_wavefronts: int = 0
     shared_ldgsts_wavefronts: int = 0
+    shared_gmma_wavefronts: int = 0
+    tma_load_sectors: int = 0
+    tma_store_sectors: int = 0
     texture_sectors: int = 0
     system_sectors: int = 0
     integer_instructions: int | None = None
@@ -62,6 +65,7 @@ class Work:
     tensor_bf16_ops: int = 0
     tensor_fp16_ops: int = 0
     tensor_fp16_fp16acc_ops: int = 0
+    tensor_fp8_ops: int = 0
     tensor_int8_ops: int = 0
     tensor_fp64_ops: int = 0
 
@@ -82,7 +86,8 @@ class KnownKernel:
 
     ``l2``: whether every sector of L1 goes on to L2 (nothing is read twice). ``active_lanes``: lanes that run
     nearly all of its instructions. ``iterations``: of its only loop. ``guarded``: all lanes leave at the first
-    guarded exit.
+    guarded exit. ``spins``: it waits in a loop, so that its instructions differ from run to run.
+    ``only_this_major``: no later architecture has its instructions.
     """
 
     name: str
@@ -94,4 +99,11 @@ class KnownKernel:
     active_lanes: int = WARP_THREADS
     iterations: int | None = None
     guarded: bool = False
+    spins: bool = False
     compute_capability_major: int = 0
+    only_this_major: bool = False
+
+    def runs_on(self, major: int) -> bool:
+        """Whether a GPU of this major compute capability has its instructions."""
+        oldest = self.compute_capability_major
+        return major == oldest if self.only_this_major else major >= oldest

@@ -50,11 +50,11 @@ def right_counters(kernel: KnownKernel) -> dict[str, int]:
         f"{shared}_ld.sum": work.shared_load_wavefronts,
         f"{shared}_st.sum": work.shared_store_wavefronts,
         f"{shared}_atom.sum": work.shared_atomic_wavefronts,
-        f"{shared}_gmma.sum": 0,
+        f"{shared}_gmma.sum": work.shared_gmma_wavefronts,
         "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum": work.shared_ldgsts_wavefronts,
         "l1tex__t_sectors_pipe_lsu_mem_dshared.sum": 0,
-        "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum": 0,
-        "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum": 0,
+        "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum": work.tma_load_sectors,
+        "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum": work.tma_store_sectors,
         "dram__sectors_read.sum": kernel.dram.reads if kernel.dram else 1,
         "dram__sectors_write.sum": kernel.dram.writes if kernel.dram else 1,
         f"{sass}_dadd_pred_on.sum": 0,
@@ -72,6 +72,7 @@ def right_counters(kernel: KnownKernel) -> dict[str, int]:
         "sm__ops_path_tensor_src_bf16_dst_fp32.sum": work.tensor_bf16_ops,
         "sm__ops_path_tensor_src_fp64.sum": work.tensor_fp64_ops,
         "sm__ops_path_tensor_src_fp16.sum": work.tensor_fp16_ops + work.tensor_fp16_fp16acc_ops,
+        "sm__ops_path_tensor_src_fp8.sum": work.tensor_fp8_ops,
         "sm__ops_path_tensor_src_int8.sum": work.tensor_int8_ops,
     }
     return {"gpu__time_duration.sum": 100_000, **{name: count * warps for name, count in per_warp.items()}}

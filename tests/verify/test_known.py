@@ -14,11 +14,11 @@ from roofctl.cuda import sass
 from roofctl.cuda.toolchain import compile_command, find_tool
 from roofctl.verify.build import known_paths, sources
 from roofctl.verify.expect import Circumstances, expectations
-from roofctl.verify.known_kernels import ITERATIONS, KNOWN, MATRIX, known_kernel
+from roofctl.verify.known_kernels import ITERATIONS, KNOWN, MATRIX, WGMMA_ITERATIONS, known_kernel
 from roofctl.verify.known_work import KnownKernel, LaunchShape
 
 FOLDER = shipped("kernels") / "known"
-ARCHITECTURES = ("75", "80", "86", "89", "90")
+ARCHITECTURES = ("75", "80", "86", "89", "90a")
 
 # Worked out by hand from the sources for the default sizes (2^26 words, a square of 8192, 1056 blocks, K = 1024).
 BY_HAND: dict[str, dict[str, int]] = {
@@ -146,6 +146,17 @@ BY_HAND: dict[str, dict[str, int]] = {
         "l1_global_load_requests": 1_572_864,
         "l1_global_load_sectors": 12_582_912,
     },
+    # 4,224 warps; a wgmma reads 2 KiB of A and 4 KiB of B.
+    "known_wgmma_bf16": {
+        "tensor_bf16_ops": 1056 * 4 * 64 * 2 * 64 * 128 * 16,
+        "tensor_fp8_ops": 0,
+        "l1_global_load_requests": 50_688,
+        "l1_global_load_sectors": 811_008,
+        "l1_global_store_sectors": 1_081_344,
+        "shared_store_wavefronts": 202_752,
+    },
+    "known_wgmma_fp8": {"tensor_fp8_ops": 1056 * 4 * 64 * 2 * 64 * 128 * 32, "tensor_bf16_ops": 0},
+    "known_bulk_copy": {"l1_global_load_requests": 0, "l1_lsu_sectors": 0, "hbm_transactions": 16_777_216},
     # As much as the dense product that it stands for; A is half as large.
     "known_tensor_bf16_sparse": {"tensor_bf16_ops": 2_147_483_648, "l1_global_load_requests": 2_097_152},
 }
@@ -216,10 +227,13 @@ def test_every_source_begins_with_what_it_checks(path: str) -> None:
     assert (FOLDER / path).read_text(encoding="utf-8").startswith("// Checks: ")
 
 
-@pytest.mark.parametrize(("constant", "value"), [("kIterations", ITERATIONS), ("kMatrix", MATRIX)])
+@pytest.mark.parametrize(
+    ("constant", "value"),
+    [("kIterations", ITERATIONS), ("kMatrix", MATRIX), ("kWgmmaIterations", WGMMA_ITERATIONS)],
+)
 def test_constants_are_those_of_the_sources(constant: str, value: int) -> None:
-    header = (FOLDER / "known.cuh").read_text(encoding="utf-8")
-    assert re.search(rf"constexpr int {constant} = (\d+);", header)[1] == str(value)  # type: ignore[index]
+    texts = [(FOLDER / name).read_text(encoding="utf-8") for name in ("known.cuh", "wgmma.cu")]
+    assert re.search(rf"constexpr int {constant} = (\d+);", "".join(texts))[1] == str(value)  # type: ignore[index]
 
 
 @pytest.fixture(scope="session")
@@ -287,6 +301,8 @@ def test_the_loops_are_in_the_code(code: dict[str, dict[str, sass.SassFunction]]
         products = ("bf16", "fp16", "fp16_fp16acc", "bf16_sparse")
         wanted |= {f"known_tensor_{name}": ("HMMA", 1) for name in products}
         wanted |= {"known_tensor_fp64": ("DMMA", 1), "known_tensor_int8": ("IMMA", 1)}
+    if architecture == "90a":
+        wanted |= {"known_wgmma_bf16": ("HGMMA", 4), "known_wgmma_fp8": ("QGMMA", 4)}
     found = code[architecture]
     for kernel, (operation, count) in wanted.items():
         body = found[kernel].only_loop()
@@ -333,10 +349,10 @@ def test_memory_instructions_are_those_of_the_table(
     """Loads, stores, reductions and shared accesses per warp, read off the code."""
     found = code[architecture]
     for kernel in KNOWN:
-        if kernel.name not in found or (kernel.compute_capability_major == 8 and architecture < "80"):
+        if kernel.name not in found or not kernel.runs_on(int(architecture[0])):
             continue
-        # Loads of the matrix products are in their loops; the other loops load nothing.
-        times = kernel.iterations or 1
+        # Loads of the matrix products by mma are in their loops; the other loops load nothing.
+        times = kernel.iterations or 1 if kernel.name.startswith("known_tensor") else 1
         # Some compilers put loads that are never on before an asynchronous copy.
         total = sass.count(each for each in found[kernel.name].instructions if each.predicate != "!PT")
         assert (total["LDG"] + total["LDGSTS"]) * times == kernel.work.load_requests, kernel.name
@@ -354,9 +370,8 @@ def test_the_code_gives_how_many_instructions_a_warp_executes(
     code: dict[str, dict[str, sass.SassFunction]], architecture: str
 ) -> None:
     paths = known_paths(code[architecture])
-    tensor = {kernel.name for kernel in KNOWN if kernel.compute_capability_major == 8}
-    wanted = {kernel.name for kernel in KNOWN} - {"known_divergent"}
-    assert set(paths) >= wanted - tensor
+    wanted = {kernel.name for kernel in KNOWN if kernel.runs_on(int(architecture[0])) and not kernel.spins}
+    assert set(paths) >= wanted - {"known_divergent"}
     assert paths["known_copy"].switched_off == 0
     # A copy is a dozen instructions, a triad more of them; a chain is its body times its iterations.
     assert 8 < paths["known_copy"].instructions < paths["known_triad"].instructions < 40

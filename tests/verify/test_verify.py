@@ -41,6 +41,8 @@ DRAM_WRITE = "dram__sectors_write.sum"
 SHARED_LOADS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
 SHARED_ATOMICS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum"
 LDGSTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"
+GMMA = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"
+TMA_LOADS = "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum"
 ISSUED = "smsp__inst_executed.sum"
 THREAD = "smsp__thread_inst_executed.sum"
 PRED_ON = "smsp__thread_inst_executed_pred_on.sum"
@@ -95,6 +97,9 @@ WRONG: dict[str, tuple[str, float, set[str]]] = {
     "known_tensor_fp16": ("sm__ops_path_tensor_src_fp16.sum", 0.5, {"tensor_fp16_ops"}),
     "known_tensor_fp16_fp16acc": ("sm__ops_path_tensor_src_fp16.sum", 2, {"tensor_fp16_ops"}),
     "known_tensor_int8": ("sm__ops_path_tensor_src_int8.sum", 0.5, {"tensor_int8_ops"}),
+    "known_wgmma_bf16": (GMMA, 0.5, {"shared_gmma_wavefronts", "l1_transactions"}),
+    "known_wgmma_fp8": ("sm__ops_path_tensor_src_fp8.sum", 0.5, {"tensor_fp8_ops"}),
+    "known_bulk_copy": (TMA_LOADS, 0.5, {"tma_load_sectors", "l1_transactions"}),
     "known_tensor_bf16_sparse": ("sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0.5, {"tensor_bf16_ops"}),
 }
 
@@ -172,7 +177,7 @@ def test_integer_instructions_have_a_bound_above_the_loop_s_own() -> None:
     assert off(verdict_of({"known_integer": {integer: 1.11}})) == {("known_integer", "integer_instructions")}
 
 
-def test_fp16_products_are_told_apart_where_the_chip_does() -> None:
+def test_fp16_products_are_counted_apart_where_the_chip_does() -> None:
     kernel = known_kernel("known_tensor_fp16_fp16acc")
     assert kernel is not None
     apart = expectations(kernel, kernel.launch, {"tensor_fp16_fp16acc_ops": 1.0}, Circumstances())
@@ -265,6 +270,25 @@ def test_kernels_that_did_not_run() -> None:
     old = [each for each in KNOWN if each.compute_capability_major < 8]
     turing = compare(parts(capture_text(kernels=old, cc="7.5")))
     assert turing.absent == ()
+    later = [each for each in KNOWN if not each.only_this_major]
+    assert compare(parts(capture_text(kernels=later, cc="10.0"))).absent == ()
+    assert compare(parts(capture_text(kernels=later))).absent == ("known_wgmma_bf16", "known_wgmma_fp8")
+
+
+def test_a_kernel_that_spins_has_no_count_of_instructions() -> None:
+    verdict = verdict_of({"known_bulk_copy": {ISSUED: 1.01, THREAD: 3}})
+    assert off(verdict) == set()
+    assert not [
+        each
+        for each in verdict.rows
+        if each.kernel == "known_bulk_copy" and "instructions" in each.quantity and each.expected
+    ]
+
+
+def test_no_traffic_of_a_unit_is_expected_where_the_chip_has_none() -> None:
+    verdict = compare(parts(capture_text(without=[TMA_LOADS, GMMA])))
+    assert verdict.off == ()
+    assert not verdict.not_counted
 
 
 def test_another_application_is_not_assessed() -> None:
@@ -490,7 +514,7 @@ def test_the_disassembly_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("gpu", "expected"),
-    [(Gpu("NVIDIA H200", "9.0"), "sm_90"), (Gpu("Tesla T4", "7.5"), "sm_75"), (Gpu("NVIDIA B200", "10.0"), "sm_100")],
+    [(Gpu("NVIDIA H200", "9.0"), "sm_90a"), (Gpu("Tesla T4", "7.5"), "sm_75"), (Gpu("NVIDIA B200", "10.0"), "sm_100")],
 )
 def test_auto_is_the_architecture_of_the_gpu(monkeypatch: pytest.MonkeyPatch, gpu: Gpu, expected: str) -> None:
     monkeypatch.setattr(build, "find_gpu", lambda: gpu)
@@ -503,7 +527,8 @@ def test_auto_without_a_gpu(monkeypatch: pytest.MonkeyPatch, gpu: Gpu | None) ->
     with pytest.raises(DeviceError) as caught:
         build.architecture()
     assert "--arch" in caught.value.hint
-    assert build.architecture("sm_90a") == "sm_90a"
+    assert build.architecture("sm_90a") == build.architecture("sm_90") == "sm_90a"
+    assert build.architecture("sm_86") == "sm_86"
     with pytest.raises(InputError, match="no GPU architecture"):
         build.architecture("hopper")
 
