@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
+from operator import mul
 from typing import Final
 
 import numpy as np
@@ -105,6 +106,9 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
         columns[quantity.name], caveat = made
         if caveat:
             caveats[quantity.name] = caveat
+    for name in list(columns):
+        if (less := known.quantities[name].less) in columns:
+            columns[name] = columns[name] - columns[less]
     quantities = tuple(columns)
     columns.update(_spread(given, known.quantities["seconds"], columns))
     fixed = {name: counters[name] for name in (*IDENTITY, "launches", "is_summary")}
@@ -129,9 +133,11 @@ def _apply(given: _Given, recipe: Recipe) -> pd.Series:
         return frame[first].astype("Float64") / below.where(below != 0)
     if recipe.operation == "product":
         return (frame[first].astype("Float64") * frame[rest[0]].astype("Float64")).round()
-    weights = dict(recipe.counters)
+    weights = dict(recipe.summands)
     weights.update({name: weight for name, weight in recipe.optional.items() if name in given.valued})
     total = weighted_sum({name: frame[name] for name in weights}, weights)
+    if recipe.times:
+        return reduce(mul, (frame[name].astype("Float64") for name in recipe.times), total).round()
     return total if recipe.divisor == 1 else divide_exactly(total, recipe.divisor)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +22,11 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip under the profiler's name, such as ``gh100``."""
+    """A chip under the profiler's name, such as ``gh100``.
+
+    ``devices``: a regular expression for names of devices that have it, where the compute capability does not
+    tell it from another chip; empty elsewhere.
+    """
 
     name: str
     generation: str
@@ -29,13 +34,15 @@ class Chip:
     partitioned_l2: bool
     bulk_copy: bool
     nvprof: bool
+    devices: str = ""
 
 
 @dataclass(frozen=True)
 class Recipe:
     """One way to make a quantity from counters of one profiler.
 
-    ``counters`` maps names to weights; the weighted sum is divided by ``divisor``.
+    ``counters`` maps names to weights; the weighted sum is divided by ``divisor``. Those of them that are in
+    ``times`` are no part of the sum but multiply it.
     ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters.
     ``chips``: the only ones on which it is right; empty where it is on all.
     """
@@ -49,6 +56,12 @@ class Recipe:
     patched_caveat: str
     collect: bool
     chips: frozenset[str] = frozenset()
+    times: tuple[str, ...] = ()
+
+    @property
+    def summands(self) -> Mapping[str, int]:
+        """The counters that are added up, with their weights."""
+        return {name: weight for name, weight in self.counters.items() if name not in self.times}
 
     def holds_on(self, chip: str | None) -> bool:
         """Whether it is right on ``chip``; on an unknown one (None) a recipe of certain chips is not."""
@@ -73,6 +86,7 @@ class Quantity:
 
     ``unless``: quantities whose sum it is; a capture that has them all need not collect it.
     ``missing``: text in front of the names of counters that were not captured; may be empty.
+    ``less``: a quantity that its counters hold too, and that is subtracted where it was counted; may be empty.
     """
 
     name: str
@@ -83,6 +97,7 @@ class Quantity:
     recipes: tuple[Recipe, ...]
     compositions: tuple[Composition, ...]
     missing: str = ""
+    less: str = ""
 
     @property
     def additive(self) -> bool:
@@ -132,7 +147,9 @@ class Catalogue:
         """Dimension that the unit of ``counter`` must have, or None for ratios and counters inside them."""
         for quantity in self.quantities.values():
             for recipe in quantity.recipes:
-                if recipe.operation == "sum" and (counter in recipe.counters or counter in recipe.optional):
+                if recipe.operation != "sum" or recipe.times:
+                    continue
+                if counter in recipe.counters or counter in recipe.optional:
                     return None if quantity.dimension == "ratio" else quantity.dimension
         return None
 
@@ -148,12 +165,14 @@ class Catalogue:
             self.absent(name, chip or "", recipe.profiler) is None for name in recipe.counters
         )
 
-    def chip_of(self, compute_capability: str | None) -> str | None:
-        """Chip of a compute capability such as ``9.0``; None when unknown or not given."""
-        for chip in self.chips.values():
-            if compute_capability in chip.compute_capabilities:
-                return chip.name
-        return None
+    def chip_of(self, compute_capability: str | None, device: str = "") -> str | None:
+        """Chip of a compute capability such as ``9.0`` and a device's name; None when unknown or not given.
+
+        Of several chips it is the one whose ``devices`` fit the name, else the first.
+        """
+        fitting = [chip for chip in self.chips.values() if compute_capability in chip.compute_capabilities]
+        named = [chip for chip in fitting if chip.devices and re.search(chip.devices, device)]
+        return next((chip.name for chip in (*named, *fitting)), None)
 
     def chip(self, name: str) -> Chip:
         """A chip by name, in any case. Raises InputError that lists the known ones."""
@@ -215,13 +234,15 @@ def _chips() -> dict[str, Chip]:
             partitioned_l2=entry["partitioned_l2"],
             bulk_copy=entry["bulk_copy"],
             nvprof=entry["nvprof"],
+            devices=entry.get("devices", ""),
         )
         for name, entry in document("chips.yaml")["chips"].items()
     }
 
 
 def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[str, Chip]) -> Recipe:
-    allowed = {"sum", "quotient", "product", "optional", "divisor", "caveat", "patched_caveat", "collect", "chips"}
+    allowed = {"sum", "quotient", "product", "optional", "divisor", "caveat", "patched_caveat"}
+    allowed |= {"collect", "chips", "times"}
     operations = [key for key in ("sum", "quotient", "product") if key in entry]
     if set(entry) - allowed or len(operations) != 1:
         raise _fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
@@ -232,17 +253,19 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
     counters = entry[operation]
     if operation != "sum":
         counters = dict.fromkeys(counters, 1)
+    times = tuple(entry.get("times", ()))
     caveat = entry.get("caveat", {})
     return Recipe(
         profiler=profiler,
         operation=operation,
-        counters=counters,
+        counters={**counters, **dict.fromkeys(times, 1)},
         optional=entry.get("optional", {}),
         divisor=entry.get("divisor", 1),
         caveats={"default": caveat} if isinstance(caveat, str) else caveat,
         patched_caveat=entry.get("patched_caveat", ""),
         collect=entry.get("collect", False),
         chips=frozenset(only),
+        times=times,
     )
 
 
@@ -253,8 +276,8 @@ def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...]) -> 
     if not recipes and not compositions:
         raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
     sets, unless = tuple(entry["sets"]), tuple(entry.get("unless", ()))
-    missing = entry.get("missing", "")
-    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, missing)
+    texts = entry.get("missing", ""), entry.get("less", "")
+    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, *texts)
 
 
 def _check_compositions(quantities: Mapping[str, Quantity]) -> None:

@@ -71,7 +71,9 @@ def formula(recipe: Recipe) -> str:
     """A recipe as text: ``a + 4 x b``, ``(a + b) / 32``, ``a / b``."""
     if recipe.operation != "sum":
         return {"quotient": " / ", "product": " x "}[recipe.operation].join(recipe.counters)
-    text = _formula(recipe.counters)
+    text = _formula(recipe.summands)
+    if recipe.times:
+        return " x ".join((f"({text})", *recipe.times))
     return text if recipe.divisor == 1 else f"({text}) / {recipe.divisor}"
 
 
