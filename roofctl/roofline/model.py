@@ -162,7 +162,7 @@ class Roofline:
     @property
     def basis(self) -> Basis:
         """``measured`` where any peak or bandwidth is; a peak that nothing measures is theoretical even then."""
-        bases = {ceiling.basis for ceiling in (*self.peaks, *self.bandwidths)}
+        bases = [*(peak.basis for peak in self.peaks), *(bandwidth.basis for bandwidth in self.bandwidths)]
         return "measured" if "measured" in bases else "theoretical"
 
     @property
