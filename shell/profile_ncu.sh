@@ -49,9 +49,12 @@ METRICS=(
 # Some counters have other names, or are not there, on some chips.
 add_metrics_of_chip() {
     case $1 in
+        gv11b) ;;
         ga10b) ;;
         gb202) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_op_read.sum dram__sectors_op_write.sum) ;;
         gb10b) ;;
+        gb20b) ;;
+        gb20c) ;;
         *) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum) ;;
     esac
 }
@@ -63,9 +66,13 @@ chip_here() {
         capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null) || capability=
     fi
     case ${capability%%$'\n'*} in
+        7.2) echo gv11b ;;
         8.7) echo ga10b ;;
         12.0) echo gb202 ;;
-        12.1) echo gb10b ;;
+        10.1) echo gb10b ;;
+        11.0) echo gb10b ;;
+        12.1) echo gb20b ;;
+        12.1) echo gb20c ;;
         *) echo other ;;
     esac
 }

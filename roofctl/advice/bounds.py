@@ -7,6 +7,7 @@ from typing import Final
 from roofctl.advice.finding import FP_TYPES, Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
 from roofctl.core.levels import LEVELS
+from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import percent
 
 _HELPS: Final = {
@@ -114,7 +115,7 @@ def _binding_type(facts: KernelFacts, limits: Thresholds) -> tuple[str, float] |
 
 def label(name: str) -> str:
     """A type of arithmetic as people write it: ``fp64_tc`` is FP64 tensor."""
-    return name.removesuffix("_tc").upper() + (" tensor" if name.endswith("_tc") else "")
+    return PRECISIONS[name].label
 
 
 def _memory_is_nearer(facts: KernelFacts, fraction: float) -> bool:

@@ -9,11 +9,12 @@ from numbers import Integral, Real
 from typing import Any, Final
 
 from roofctl.core.levels import LEVEL_LABELS, level_label
+from roofctl.core.precisions import COUNTED, PRECISIONS
 
 FP_TYPES: Final = ("fp64", "fp32", "fp16")
 """Types outside tensor cores; ``fp32_flops`` counts the operations of ``fp32``."""
 
-TENSOR_TYPES: Final = ("fp64", "tf32", "bf16", "fp16", "fp8", "int8")
+TENSOR_TYPES: Final = tuple(name.removesuffix("_tc") for name in COUNTED if PRECISIONS[name].tensor)
 """Types of tensor cores; ``tensor_tf32_ops`` counts the operations whose ceiling is ``tf32_tc``."""
 
 _AXES: Final = 3
