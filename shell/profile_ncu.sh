@@ -72,7 +72,6 @@ chip_here() {
         10.1) echo gb10b ;;
         11.0) echo gb10b ;;
         12.1) echo gb20b ;;
-        12.1) echo gb20c ;;
         *) echo other ;;
     esac
 }
