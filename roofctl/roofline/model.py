@@ -103,9 +103,9 @@ class Peak:
         """This ceiling at another SM clock; clocks of other domains leave it as it is."""
         if self.clock is None or clock.domain != "sm":
             return self
-        per_second = self.per_second * clock.hz / self.clock.hz
+        scale = clock.hz / self.clock.hz
         sustained = self.sustained.at_clock(clock) if self.sustained else None
-        return replace(self, per_second=per_second, clock=clock, sustained=sustained)
+        return replace(self, per_second=self.per_second * scale, clock=clock, sustained=sustained)
 
 
 @dataclass(frozen=True)
