@@ -11,7 +11,8 @@ from roofctl.study.analyse import Analysis
 
 def clock_texts(analysis: Analysis) -> list[str]:
     """The SM clock of the ceilings, and that of the capture where it is another one; empty where none is known."""
-    clock, captured = analysis.clock or analysis.rooflines[0].peak.clock, analysis.clocks.captured
+    peak, captured = analysis.rooflines[0].peak, analysis.clocks.captured
+    clock = analysis.clock or (peak.clock if peak else None)
     texts = [f"SM {prefixed(clock.hz, 'Hz')} {clock.origin}"] if clock else []
     if clock and captured and captured != clock:
         texts.append(f"captured at {prefixed(captured.hz, 'Hz')}")

@@ -42,13 +42,13 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
     left, right = ax.get_xlim()
     for roofline, stroke in strokes(data):
         for level in data.levels:
-            ridge, start = roofline.ridge(level), roofline.attainable(level, left)
-            if ridge is None or start is None:
+            start, end = roofline.attainable(level, left), _slope_end(roofline, level, right)
+            if start is None or end is None:
                 continue
             look = level_look(level, data.options)
             ax.plot(
-                [left, ridge],
-                [start / data.rate_unit, roofline.peak.per_second / data.rate_unit],
+                [left, end[0]],
+                [start / data.rate_unit, end[1] / data.rate_unit],
                 color=ceiling_color(level, data, colored=colored),
                 linestyle=stroke.dashes or look.dashes,
                 linewidth=stroke.width,
@@ -73,6 +73,15 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             _draw_ridges(ax, ridges, rate, roofline, stroke)
             if peak in held_down(data):
                 _draw_sustained(ax, data, peak, leftmost, stroke)
+
+
+def _slope_end(roofline: Roofline, level: str, right: float) -> tuple[float, float] | None:
+    """Intensity and work per second where a level's slope ends: at its ridge, or without a peak at the right edge."""
+    ridge = roofline.ridge(level)
+    if ridge is not None and roofline.peak:
+        return ridge, roofline.peak.per_second
+    top = roofline.attainable(level, right)
+    return None if top is None else (right, top)
 
 
 def _draw_sustained(ax: Axes, data: PlotData, peak: Peak, start: float, stroke: Stroke) -> None:
@@ -181,8 +190,8 @@ def _label_slope(ax: Axes, level: str, labels: list[str], data: PlotData, obstac
         (r for r in data.rooflines if r.bandwidth(level)),
         key=lambda r: r.bandwidth(level).bytes_per_second,  # type: ignore[union-attr]
     )
-    ridge = uppermost.ridge(level) or 1.0
-    peak = uppermost.peak.per_second / data.rate_unit
+    ridge, peak = _slope_end(uppermost, level, ax.get_xlim()[1]) or (1.0, 1.0)
+    peak /= data.rate_unit
     left = max(ax.get_xlim()[0], ax.get_ylim()[0] * ridge / peak)  # where the line enters the picture
     start, end = to_points(ax, left, peak * left / ridge), to_points(ax, ridge, peak)
     tries = [along_line(start, end, label, obstacles) for label in labels]
