@@ -47,14 +47,14 @@ def parse_ceiling(name: str, text: object, own_levels: Iterable[str] = ()) -> tu
         unit, known = UNITS[wanted], wanted
     else:
         raise ValueError(_unknown(name, own))
-    if not isinstance(text, str):
-        raise ValueError(f"seen {text!r} for {name}; expected a value with its unit, such as {_EXAMPLES[unit]}")
+    shown = "null" if text is None else repr(text)
     try:
-        value, seen = parse_rate(text)
+        # A number of a file, without a unit, gets the same sentence as one on the command line.
+        value, seen = parse_rate(str(text))
     except ValueError as error:
-        raise ValueError(f"seen {text!r} for {name}; expected {error}, such as {_EXAMPLES[unit]}") from None
+        raise ValueError(f"seen {shown} for {name}; expected {error}, such as {_EXAMPLES[unit]}") from None
     if seen != unit:
-        raise ValueError(f"seen {text!r} for {name}; expected a value such as {_EXAMPLES[unit]}")
+        raise ValueError(f"seen {shown} for {name}; expected a value such as {_EXAMPLES[unit]}")
     return known, value
 
 
@@ -66,7 +66,8 @@ def parse_options(options: Iterable[str], own_levels: Iterable[str] = ()) -> dic
         name, equals, text = entry.partition("=")
         if not equals:
             raise InputError(
-                f"{OPTION} {entry!r} is not NAME=VALUE", hint=f"write it as {OPTION} l2=5.5TB/s or {OPTION} issue=489.6GIPS"
+                f"{OPTION} {entry!r} is not NAME=VALUE",
+                hint=f"write it as {OPTION} l2=5.5TB/s or {OPTION} issue=489.6GIPS",
             )
         try:
             key, value = parse_ceiling(name, text, own)

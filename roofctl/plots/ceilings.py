@@ -33,8 +33,8 @@ def strokes(data: PlotData) -> list[tuple[Roofline, Stroke]]:
     """Each roofline with its stroke: alone every level has its own dashes, of two the theoretical is dashed."""
     if len(data.rooflines) == 1:
         return [(data.rooflines[0], Stroke(1.0, 1.3, None))]
-    looks = {"measured": Stroke(1.0, 1.4, "-"), "theoretical": Stroke(0.6, 1.0, (0, (4, 2)))}
-    return [(r, looks[r.basis]) for r in data.rooflines]
+    solid, dashed = Stroke(1.0, 1.4, "-"), Stroke(0.6, 1.0, (0, (4, 2)))
+    return [(r, dashed if r.basis == "theoretical" else solid) for r in data.rooflines]
 
 
 def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
@@ -108,7 +108,7 @@ def _draw_ridges(ax: Axes, ridges: list[float], rate: float, roofline: Roofline,
         linestyle="None",
         marker="o",
         markersize=2.8,
-        markerfacecolor=INK if roofline.basis == "measured" else "white",
+        markerfacecolor="white" if roofline.basis == "theoretical" else INK,
         markeredgecolor=INK,
         markeredgewidth=0.7,
         alpha=stroke.alpha,

@@ -86,7 +86,7 @@ def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], opti
     if not rooflines or len(set(bases)) < len(bases):
         seen = ", ".join(bases) or "none"
         raise InputError(f"a figure takes one theoretical roofline, one measured, or one of each; seen: {seen}")
-    ordered = sorted(rooflines, key=lambda r: r.basis != "measured")
+    ordered = sorted(rooflines, key=lambda r: r.basis == "theoretical")
     return PlotData(
         rooflines=tuple(_usable_roofline(r) for r in ordered),
         kernels=tuple(_usable_kernel(k) for k in kernels),
@@ -209,7 +209,8 @@ def _absent_ceilings(data: PlotData) -> list[str]:
         for work in dict.fromkeys(kernel.work for kernel in data.kernels if kernel.points):
             if roofline.peak_of(work) is None:
                 reason = roofline.absent.get(work, "not known for this GPU")
-                lines.append(f"no {kind}{WORK_LABELS.get(work, work)} ceiling: {reason}")
+                name = "instruction" if work == ISSUE else WORK_LABELS.get(work, work)
+                lines.append(f"no {kind}{name} peak: {reason}")
     return lines
 
 

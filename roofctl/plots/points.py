@@ -74,7 +74,7 @@ def remarks(data: PlotData, measured: str = "") -> list[LegendEntry]:
     entries: list[LegendEntry] = []
     if len(data.rooflines) > 1:
         solid, dashed = {"linestyle": "-", "linewidth": 1.4}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}
-        entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"measured ceilings{measured}"))
+        entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"{data.rooflines[0].basis} ceilings{measured}"))
         entries.append(LegendEntry(handle(**dashed, color=INK, alpha=0.6), fixed="theoretical ceilings"))
     if held_down(data):
         entries.append(LegendEntry(handle(linestyle="-", linewidth=0.5), fixed="sustained (power limit)"))

@@ -144,8 +144,9 @@ class Roofline:
     """A set of ceilings of one GPU: a peak per type of work and at most one bandwidth per level.
 
     ``absent`` says, per level or type of work, why a ceiling is not known; a missing ceiling is never 0.
-    ``peak`` is the highest of the peaks, None where no peak is known; ``others`` are the rest. ``shared`` is the bandwidth of shared memory,
-    which is part of L1 and no level of its own. ``memory_label`` is the printed name of the level ``hbm``.
+    ``peak`` is the highest of the peaks, None where no peak is known; ``others`` are the rest. ``shared`` is the
+    bandwidth of shared memory, which is part of L1 and no level of its own. ``memory_label`` is the printed name of
+    the level ``hbm``.
     """
 
     gpu: str
@@ -174,7 +175,11 @@ class Roofline:
     @property
     def given(self) -> tuple[Peak | Bandwidth, ...]:
         """The ceilings that the user stated."""
-        ceilings: tuple[Peak | Bandwidth, ...] = (*self.bandwidths, *((self.shared,) if self.shared else ()), *self.peaks)
+        ceilings: tuple[Peak | Bandwidth, ...] = (
+            *self.bandwidths,
+            *((self.shared,) if self.shared else ()),
+            *self.peaks,
+        )
         return tuple(ceiling for ceiling in ceilings if ceiling.basis == "given")
 
     @property
@@ -204,12 +209,12 @@ class Roofline:
     def attainable(self, level: str, intensity: float, work: str | None = None) -> float | None:
         """Work per second that the level allows at this intensity: min(peak, BW x intensity).
 
-        Without any peak, and asked for no certain work, it is BW x intensity.
+        In a roofline without any peak it is BW x intensity.
         """
         traffic = self.traffic_per_second(level)
-        peak = self.peak if work is None else self.peak_of(work)
-        if traffic is not None and work is None and peak is None:
+        if traffic is not None and self.peak is None:
             return traffic * intensity
+        peak = self.peak if work is None else self.peak_of(work)
         return None if traffic is None or peak is None else min(peak.per_second, traffic * intensity)
 
     def only(self, works: Sequence[str]) -> Roofline:
@@ -307,10 +312,10 @@ def assess(point: Point, roofline: Roofline) -> Assessment | None:
     """A point compared with its level's ceiling; None when that is not known, or allows nothing (intensity 0)."""
     attainable = roofline.attainable(point.level, point.intensity, point.work)
     ridge = roofline.ridge(point.level, point.work)
-    if not attainable or ridge is None:
+    if not attainable:
         return None
     fraction = point.per_second / attainable
-    bound: Bound = "memory" if point.intensity < ridge else "compute"
+    bound: Bound = "memory" if ridge is None or point.intensity < ridge else "compute"
     roof = f"the {roofline.label(point.level)} roof" if bound == "memory" else peak_words(point.work)
     if fraction > ABOVE_ROOF:
         verdict = f"{fraction:.0%} of {roof}: above it, so a clock, a counter or the GPU profile does not fit"
