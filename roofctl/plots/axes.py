@@ -32,7 +32,7 @@ def set_limits(ax: Axes, data: PlotData, heights: Sequence[float] = ()) -> None:
     ridges = [
         ridge
         for roofline in data.rooflines
-        for level in data.levels
+        for level in data.roof_levels
         for peak in roofline.peaks
         if (ridge := roofline.ridge(level, peak.work)) is not None
     ] or [1.0]
@@ -54,7 +54,7 @@ def _slopes(data: PlotData, intensities: Sequence[float]) -> list[float]:
     heights = (
         roofline.attainable(level, intensity)
         for roofline in data.rooflines
-        for level in data.levels
+        for level in data.roof_levels
         for intensity in intensities or (1.0,)
     )
     return [height / data.rate_unit for height in heights if height] or [1.0]

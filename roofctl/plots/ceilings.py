@@ -12,10 +12,9 @@ from roofctl.plots.axes import to_points
 from roofctl.plots.data import PlotData, held_down
 from roofctl.plots.labels import along_line, write_along
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.style import FAINT, INK, level_look
+from roofctl.plots.style import FAINT, INK, ceiling_look, level_look
 from roofctl.roofline.model import Peak, Roofline
 
-_NEUTRAL: Final = "#444444"
 _CLOSE: Final = 0.15
 """Between peaks nearer to each other than this there is no space for a line of text."""
 
@@ -41,7 +40,7 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
     """A slope per level up to its ridge, and the peak from the leftmost ridge to the right edge."""
     left, right = ax.get_xlim()
     for roofline, stroke in strokes(data):
-        for level in data.levels:
+        for level in data.roof_levels:
             start, end = roofline.attainable(level, left), _slope_end(roofline, level, right)
             if start is None or end is None:
                 continue
@@ -49,7 +48,7 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             ax.plot(
                 [left, end[0]],
                 [start / data.rate_unit, end[1] / data.rate_unit],
-                color=ceiling_color(level, data, colored=colored),
+                color=ceiling_look(level, data.options, colored=colored).color,
                 linestyle=stroke.dashes or look.dashes,
                 linewidth=stroke.width,
                 alpha=stroke.alpha,
@@ -58,7 +57,7 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             )
         for peak in roofline.peaks:
             rate = peak.per_second / data.rate_unit
-            ridges = [r for level in data.levels if (r := roofline.ridge(level, peak.work)) is not None]
+            ridges = [r for level in data.roof_levels if (r := roofline.ridge(level, peak.work)) is not None]
             leftmost = min(ridges, default=left)
             ax.plot(
                 [leftmost if leftmost < right else left, right],
@@ -117,14 +116,6 @@ def _draw_ridges(ax: Axes, ridges: list[float], rate: float, roofline: Roofline,
     )
 
 
-def ceiling_color(level: str, data: PlotData, *, colored: bool) -> str:
-    """The level's colour; grey where colour distinguishes kernels, unless the user chose one."""
-    chosen = data.options.level_styles.get(level)
-    if colored or (chosen and chosen.color):
-        return level_look(level, data.options).color
-    return _NEUTRAL
-
-
 def peak_labels(data: PlotData) -> list[tuple[str, list[Peak]]]:
     """Text and peaks, one per text on paper: ``Peak 1045.4 GIPS``, with two rooflines ``Peak 965.2 of 1045.4 GIPS``.
 
@@ -171,15 +162,19 @@ def label_ceilings(ax: Axes, data: PlotData, obstacles: Obstacles, *, colored: b
     """Each ceiling's name along its line, where nothing else is."""
     for label, peaks in peak_labels(data):
         _label_peak(ax, label, peaks, data, obstacles)
-    for level in data.levels:
+    for level in data.roof_levels:
         labels = level_labels(level, data)
         if labels:
-            _label_slope(ax, level, labels, data, obstacles, color=ceiling_color(level, data, colored=colored))
+            _label_slope(
+                ax, level, labels, data, obstacles, color=ceiling_look(level, data.options, colored=colored).color
+            )
 
 
 def _label_peak(ax: Axes, label: str, peaks: list[Peak], data: PlotData, obstacles: Obstacles) -> None:
     top = max(peak.per_second for peak in peaks) / data.rate_unit
-    ridges = [r for roofline in data.rooflines for level in data.levels if (r := roofline.ridge(level, peaks[0].work))]
+    ridges = [
+        r for roofline in data.rooflines for level in data.roof_levels if (r := roofline.ridge(level, peaks[0].work))
+    ]
     left, right = ax.get_xlim()
     start, end = to_points(ax, min(ridges, default=left), top), to_points(ax, right, top)
     write_along(ax, along_line(start, end, label, obstacles, backwards=True), obstacles, gid="ceiling-label")
