@@ -49,6 +49,11 @@ def _ceiling_options() -> tuple[Callable[[F], F], ...]:
             help="Which ceilings; default: measured ones where they exist.",
         ),
         click.option(
+            "--hbm-mix",
+            type=click.Choice(["read", "write", "copy", "triad"]),
+            help="Reads and writes whose measured rate is the ceiling of HBM (or DRAM); default: the fastest.",
+        ),
+        click.option(
             "--ceiling",
             "given",
             multiple=True,
@@ -56,6 +61,29 @@ def _ceiling_options() -> tuple[Callable[[F], F], ...]:
             help="A ceiling of your own, repeatable, before all others: l2=5.5TB/s, issue=489.6GIPS, fp64=33.5TFLOP/s.",
         ),
     )
+
+
+def _use_quantities(context: click.Context, _option: click.Parameter, values: tuple[Path, ...]) -> None:
+    """Take the quantities of these files into the catalogue until the command ends."""
+    if values:
+        from roofctl.quantities import use
+
+        context.call_on_close(lambda: use(()))
+        use(values)
+
+
+def quantities_option(command: F) -> F:
+    """--quantities, of all commands that collect or show quantities."""
+    return click.option(
+        "--quantities",
+        multiple=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_use_quantities,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Quantities of your own from a YAML file, repeatable.",
+    )(command)
 
 
 def input_options(command: F) -> F:
@@ -109,7 +137,7 @@ def input_options(command: F) -> F:
     )
     for option in reversed(options):
         command = option(command)
-    return command
+    return quantities_option(command)
 
 
 def check_read(analysis: Analysis) -> None:
@@ -130,10 +158,11 @@ def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlEr
 def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisRequest:
     """The request that ``input_options`` describe."""
     from roofctl.core.given import parse_options
+    from roofctl.quantities import catalogue
     from roofctl.roofline.select import Selection
     from roofctl.study.analyse import AnalysisRequest
 
-    given = parse_options(options["given"])
+    given = parse_options(options["given"], catalogue().levels)
     precisions = tuple(dict.fromkeys(options["precisions"]))
     if precisions and options["model"] != "flop":
         raise click.UsageError(f"--precision {precisions[0]} belongs to --model flop")
@@ -151,6 +180,7 @@ def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisReque
         clock=options["clock"],
         advice=advice,
         given=given,
+        hbm_mix=options["hbm_mix"],
         selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
     )
 

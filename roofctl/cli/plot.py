@@ -16,7 +16,7 @@ from roofctl.cli.inputs import (
     input_options,
     request_of,
 )
-from roofctl.core.levels import LEVEL_ALIASES
+from roofctl.core.levels import LEVEL_ALIASES, LEVELS
 
 if TYPE_CHECKING:
     from roofctl.output.picture import PictureRequest
@@ -33,6 +33,11 @@ def _spaces(_context: click.Context, _option: click.Parameter, value: str | None
 
 def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Levels, each once; ``dram`` is another name of ``hbm``."""
+    from roofctl.quantities import catalogue
+
+    known = (*LEVELS, *LEVEL_ALIASES, *catalogue().levels) if values else ()
+    if unknown := [value for value in values if value not in known]:
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(map(repr, known))}.")
     return tuple(dict.fromkeys(LEVEL_ALIASES.get(value, value) for value in values))
 
 
@@ -47,7 +52,7 @@ def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str
     "--level",
     "levels",
     multiple=True,
-    type=click.Choice(["l1", "l2", "hbm", "dram"]),
+    metavar="[l1|l2|hbm|dram]",
     callback=_levels,
     help="Level to draw points of, repeatable (dram is hbm); default: all (hierarchical, time), hbm (multi).",
 )
@@ -55,7 +60,7 @@ def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str
     "--ceiling-level",
     "ceiling_levels",
     multiple=True,
-    type=click.Choice(["l1", "l2", "hbm", "dram"]),
+    metavar="[l1|l2|hbm|dram]",
     callback=_levels,
     help="Level to draw the ceiling of, repeatable; default: those of the points.",
 )

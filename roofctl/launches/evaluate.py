@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from roofctl.core.notes import Note
 from roofctl.launches.join import captures_of, complete
 from roofctl.launches.table import IDENTITY, TIME_AND_CLOCK, LaunchTable, Part, PartInfo, check_frame, counts_work
 from roofctl.quantities import Quantity, Recipe, catalogue
+from roofctl.quantities.formula import Formula
 
 PASSED_BY: Final = "not counted: L2 got more from the multiprocessors than L1 counted (bulk copies by TMA, or textures)"
 """Why L1 traffic is missing where ``l1_was_passed_by``."""
@@ -162,6 +163,8 @@ def _from_counters(given: _Given, quantity: Quantity, *, patched: bool) -> tuple
 def _apply(given: _Given, recipe: Recipe, *, counted: bool) -> pd.Series:
     """The quantity by a recipe; a product that is ``counted`` is an integer but for rounding."""
     frame = given.frame
+    if recipe.formula:
+        return _by_formula(frame, recipe.formula)
     first, *rest = recipe.counters
     if recipe.operation == "quotient":
         below = frame[rest[0]].astype("Float64")
@@ -177,6 +180,20 @@ def _apply(given: _Given, recipe: Recipe, *, counted: bool) -> pd.Series:
             total = total.astype("Float64") * frame[name].astype("Float64")
         return total.round()
     return total if recipe.divisor == 1 else divide_exactly(total, recipe.divisor)
+
+
+def _by_formula(frame: pd.DataFrame, formula: Formula) -> pd.Series:
+    """Row by row the result of a formula; missing where a counter is, and for a quotient by 0. Integers stay Int64."""
+
+    def divide(above: Any, below: Any) -> Any:
+        if not isinstance(below, pd.Series):
+            if isinstance(above, pd.Series) and isinstance(below, int) and below > 0:
+                return divide_exactly(above, below)
+            return above / below if below else pd.Series(pd.NA, frame.index, dtype="Float64")
+        whole = below.astype("Float64")
+        return (above.astype("Float64") if isinstance(above, pd.Series) else above) / whole.where(whole != 0)
+
+    return formula.value(lambda counter: frame[counter], divide)
 
 
 def weighted_sum(columns: Mapping[str, pd.Series], weights: Mapping[str, int]) -> pd.Series:

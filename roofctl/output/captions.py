@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roofctl.core.levels import level_label
 from roofctl.core.units import prefixed, rate
 from roofctl.roofline.model import ISSUE, WORK_LABELS, Bandwidth, Peak, Roofline
 from roofctl.study.analyse import Analysis
@@ -40,7 +39,7 @@ def given_text(roofline: Roofline, *, with_rates: bool = False) -> str:
 def _name(ceiling: Peak | Bandwidth, roofline: Roofline) -> str:
     if isinstance(ceiling, Peak):
         return "issue" if ceiling.work == ISSUE else WORK_LABELS.get(ceiling.work, ceiling.work)
-    return level_label(ceiling.level, roofline.memory_label)
+    return roofline.label(ceiling.level)
 
 
 def _rate(ceiling: Peak | Bandwidth) -> str:

@@ -18,7 +18,8 @@ from roofctl.plots.style import PlotOptions
 from roofctl.plots.style_file import load_style, restyle
 from roofctl.plots.time import time
 from roofctl.plots.walls import walls
-from roofctl.roofline.model import KernelPoints, Roofline
+from roofctl.quantities import catalogue
+from roofctl.roofline.model import KernelPoints, Roofline, all_levels
 from roofctl.roofline.walls import Space, wall_points
 from roofctl.study.analyse import Analysis, timings_of
 
@@ -100,7 +101,9 @@ def _rates(analysis: Analysis, request: PictureRequest, ax: Axes | None = None) 
         share = "" if kernels[0].time_share is None else f" ({kernels[0].time_share:.0%} of the time)"
         name = kernels[0].short_name
         notes = (*notes, Note(f"{several} kernels; drawing the longest, {name}{share}; choose with --kernel"))
-    return Picture(notes, partial(_rates_figure, analysis, request, kernels, partial(hierarchical, ax=ax), LEVELS))
+    return Picture(
+        notes, partial(_rates_figure, analysis, request, kernels, partial(hierarchical, ax=ax), all_levels())
+    )
 
 
 def _rates_figure(
@@ -147,6 +150,7 @@ def _options(
     options = PlotOptions(
         levels=levels,
         ceiling_levels=request.ceiling_levels,
+        own_levels=tuple(catalogue().levels),
         subtitle=subtitle(analysis, rooflines),
         remarks=analysis.clocks.remarks,
     )

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from roofctl.core.kernel_names import elide, some
 from roofctl.output.markdown import code_span
-from roofctl.output.rows import COLUMNS, rows
+from roofctl.output.rows import columns, rows
+from roofctl.quantities import catalogue
 from roofctl.roofline.analyse import ModelResults
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.model import WORK_LABELS, Peak, Roofline
@@ -37,8 +38,23 @@ def document(analysis: Analysis) -> dict[str, Any]:
     return {
         **head(analysis),
         "notes": [*(note.text for note in analysis.notes if not note.detail), *_reasons(analysis)],
+        **_own_quantities(),
         "kernels": rows(analysis.results),
     }
+
+
+def _own_quantities() -> dict[str, Any]:
+    """Unit, meaning and formulas of the user's own quantities; nothing where there are none."""
+    own = {
+        quantity.name: {
+            "unit": quantity.unit,
+            "meaning": quantity.meaning,
+            "level": catalogue().levels.get(quantity.name),
+            "formulas": {recipe.profiler: str(recipe.formula) for recipe in quantity.recipes},
+        }
+        for quantity in catalogue().own
+    }
+    return {"quantities": own} if own else {}
 
 
 def head(analysis: Analysis) -> dict[str, Any]:
@@ -118,12 +134,12 @@ def _ridges(roofline: Roofline, level: str) -> dict[str, Any]:
 
 def csv_table(results: ModelResults) -> tuple[Sequence[str], list[list[Any]]]:
     """Columns of the model and a row per result for CSV; advice is joined by `` | ``, ``use`` is ``l1=0.5; l2=0.1``."""
-    columns = COLUMNS[results.model]
+    names = columns(results.model)
     made = rows(results)
     for row in made:
         row["use"] = "; ".join(f"{name}={fraction:.4g}" for name, fraction in row["use"].items()) or None
         row["advice"] = " | ".join(entry["text"] for entry in row["advice"] or ()) or None
-    return columns, [[row[name] for name in columns] for row in made]
+    return names, [[row[name] for name in names] for row in made]
 
 
 def advice_lines(results: ModelResults, most: int = ADVISED) -> list[tuple[str, str, str]]:

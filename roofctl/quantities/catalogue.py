@@ -12,6 +12,7 @@ from typing import Any, Final
 import yaml
 
 from roofctl.core.errors import InputError
+from roofctl.quantities.formula import Formula
 
 PROFILERS: Final = ("ncu", "nvprof")
 DIMENSIONS: Final = frozenset({"seconds", "hertz", "count", "fraction", "ratio"})
@@ -44,7 +45,8 @@ class Recipe:
 
     ``counters`` maps names to weights; the weighted sum is divided by ``divisor``.
     ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters. A sum of rates is multiplied by the
-    counters of ``by``, such as the clocks of the launch. ``collect``: asked for instead of
+    counters of ``by``, such as the clocks of the launch. ``formula`` is that of the operation of this name, which the
+    user's own quantities have. ``collect``: asked for instead of
     the first recipe that the chip has; ``collect_in``: the same in these metric sets only.
     ``chips``: the only ones on which it is right; empty where it is on all.
     """
@@ -60,6 +62,7 @@ class Recipe:
     chips: frozenset[str] = frozenset()
     collect_in: frozenset[str] = frozenset()
     by: tuple[str, ...] = ()
+    formula: Formula | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -91,6 +94,8 @@ class Quantity:
     ``unless``: quantities whose sum it is; a capture that has them all need not collect it.
     ``missing``: text in front of the names of counters that were not captured; may be empty.
     ``less``: a quantity that its counters hold too, and that is subtracted where it was counted; may be empty.
+    ``unit`` is that of a quantity of the user's own, empty for others. ``hidden``: made for others, in no output.
+    ``quotient``: the quantities whose sums over launches are divided; of a ratio without, the mean is over time.
     """
 
     name: str
@@ -102,6 +107,9 @@ class Quantity:
     compositions: tuple[Composition, ...]
     missing: str = ""
     less: str = ""
+    unit: str = ""
+    hidden: bool = False
+    quotient: tuple[str, str] | None = None
 
     @property
     def additive(self) -> bool:
@@ -132,6 +140,18 @@ class Catalogue:
     chips: Mapping[str, Chip]
     patched_prefixes: tuple[str, ...]
     absences: tuple[_Absence, ...]
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Memory levels of the user's own: the quantity of each, which has its name, and its label."""
+
+    @property
+    def own(self) -> tuple[Quantity, ...]:
+        """Quantities of the user's own, in the order of the files."""
+        return tuple(each for each in self.quantities.values() if each.unit and not each.hidden)
+
+    @property
+    def shown(self) -> Mapping[str, Quantity]:
+        """All but those that are made for others."""
+        return {name: each for name, each in self.quantities.items() if not each.hidden}
 
     def counters(self) -> frozenset[str]:
         """Every counter that some quantity can use; readers need no other column."""
@@ -151,7 +171,7 @@ class Catalogue:
     def dimension_of(self, counter: str) -> str | None:
         """Dimension that the unit of ``counter`` must have, or None for ratios and counters inside them."""
         for quantity in self.quantities.values():
-            for recipe in quantity.recipes:
+            for recipe in () if quantity.unit else quantity.recipes:
                 whole = (recipe.operation == "sum" and not recipe.by) or quantity.dimension == "fraction"
                 if whole and (counter in recipe.counters or counter in recipe.optional):
                     return None if quantity.dimension == "ratio" else quantity.dimension
@@ -191,8 +211,8 @@ class Catalogue:
 
 
 @cache
-def catalogue() -> Catalogue:
-    """The shipped catalogue, read once. A fault in the shipped YAML raises InputError naming file and key."""
+def shipped() -> Catalogue:
+    """The shipped catalogue, read once."""
     tables = {profiler: document(f"{profiler}.yaml") for profiler in PROFILERS}
     chips = _chips()
     recipes: dict[str, list[Recipe]] = {}

@@ -15,7 +15,7 @@ def listing(known: Catalogue, chip: str, profiler: str, sets: Sequence[str] = ()
     """
     return [
         _row(known, quantity, chip, profiler)
-        for quantity in known.quantities.values()
+        for quantity in known.shown.values()
         if not sets or set(sets) & set(quantity.sets)
     ]
 
@@ -69,6 +69,8 @@ def _why_not(known: Catalogue, recipes: list[Recipe], chip: str, profiler: str) 
 
 def formula(recipe: Recipe) -> str:
     """A recipe as text: ``a + 4 x b``, ``(a + b) / 32``, ``a / b``."""
+    if recipe.formula:
+        return str(recipe.formula)
     if recipe.operation != "sum":
         return {"quotient": " / ", "product": " x "}[recipe.operation].join(recipe.counters)
     text = _formula(recipe.counters)

@@ -55,7 +55,7 @@ class Kernel:
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this kernel's GPU."""
-        return level_label(level, self.memory_label)
+        return catalogue().levels.get(level) or level_label(level, self.memory_label)
 
     def reason(self, quantity: str) -> str:
         """Why ``quantity`` has no value."""
@@ -92,6 +92,7 @@ def kernels_of(
         values = {name: record.get(name) for name in (*catalogue().quantities, *_TIMES)}
         values.update({name: _count(record, name) for name in counts})
         capture = table.captures[record["capture"]]
+        values.update(_quotients(values))
         differing = _differing(record)
         values.update(dict.fromkeys(differing))
         own, total = values["seconds_total"], totals.get(record["capture"])
@@ -115,6 +116,16 @@ def kernels_of(
             )
         )
     return kernels
+
+
+def _quotients(values: Mapping[str, Any]) -> dict[str, float | None]:
+    """Ratios of the user's own over all launches: what is divided is summed first."""
+    result = {}
+    for quantity in catalogue().own:
+        above, below = (values[name] for name in quantity.quotient) if quantity.quotient else (None, None)
+        if quantity.quotient and values[quantity.name] is not None:
+            result[quantity.name] = above / below if above is not None and below else None
+    return result
 
 
 def _records(frame: pd.DataFrame, rows: Sequence[int]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from roofctl.advice.thresholds import Thresholds, thresholds
 from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES
+from roofctl.quantities import catalogue
 from roofctl.roofline.flop import operations_of
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.machine import Machine
@@ -141,7 +142,7 @@ def _uses(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | Non
     if not seconds:
         return
     roofline = machine.instruction if machine else None
-    for level in ("l2", "hbm"):
+    for level in ("l2", "hbm", *catalogue().levels):
         moved, bandwidth = traffic[level].transactions, roofline.bandwidth(level) if roofline else None
         if moved is not None and bandwidth:
             yield level, _bytes(moved * SECTOR_BYTES / seconds, bandwidth.bytes_per_second)
@@ -253,7 +254,7 @@ def _named(
 
 def _queue(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str | None:
     """A unit that takes its work one after the other, so that its use says less than its queue."""
-    busiest = max((name for name in uses if name in _ORDER), key=lambda name: uses[name].fraction, default="")
+    busiest = max((name for name in uses if name in _order()), key=lambda name: uses[name].fraction, default="")
     if busiest == "atomics" and uses[busiest].fraction >= limits.atomic_unit_busy:
         return "serialised"
     stalls = _stalls(kernel)
@@ -275,11 +276,11 @@ def _too_little(uses: Mapping[str, Use], size: LaunchSize, limits: Thresholds) -
 
 def _binding(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str | None:
     """The resource with the largest use, of those near their ceiling."""
-    near = {name: use.fraction for name, use in uses.items() if name in _ORDER and use.fraction >= limits.near_roof}
+    near = {name: use.fraction for name, use in uses.items() if name in _order() and use.fraction >= limits.near_roof}
     if not near:
         return None
     most = max(near.values())
-    name = next(name for name in _ORDER if near.get(name, 0.0) >= most - limits.equal_uses)
+    name = next(name for name in _order() if near.get(name, 0.0) >= most - limits.equal_uses)
     if name == "atomics" and (mean := kernel["atomic_units"]) and most >= limits.one_slice * mean:
         return "serialised"
     if name == "l1" and _mostly_shared(kernel, limits):
@@ -288,6 +289,11 @@ def _binding(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str
     if name == "l1" and near.get("lsu", 0.0) >= most - limits.equal_uses and _moves_little(kernel, limits):
         return "lsu"
     return name
+
+
+def _order() -> tuple[str, ...]:
+    """Resources, those of the user's own first: they are the most specific."""
+    return (*catalogue().levels, *_ORDER)
 
 
 def _no_ceiling(kernel: Kernel, level: str) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from roofctl.core.levels import LEVEL_LABELS, level_label
+from roofctl.core.levels import LEVEL_LABELS, LEVELS, level_label
 from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import SECTOR_BYTES
+from roofctl.quantities import catalogue
 
 Model = Literal["instruction", "flop"]
 """What a roofline counts: warp instructions per transaction, or operations per byte."""
@@ -41,6 +42,11 @@ ABOVE_ROOF: Final = 1.03
 
 BOOST: Final = "boost"
 """Origin of a clock that is the GPU's boost clock."""
+
+
+def all_levels() -> tuple[str, ...]:
+    """The memory levels from the SM outwards, then those of the user's own."""
+    return (*LEVELS, *catalogue().levels)
 
 
 @dataclass(frozen=True)
@@ -159,8 +165,8 @@ class Roofline:
     memory_label: str = LEVEL_LABELS["hbm"]
 
     def label(self, level: str) -> str:
-        """The printed name of a level: L1, L2, and HBM or DRAM by the board's memory."""
-        return level_label(level, self.memory_label)
+        """The printed name of a level: L1, L2, HBM or DRAM by the board's memory, or as the user's own is called."""
+        return catalogue().levels.get(level) or level_label(level, self.memory_label)
 
     @property
     def basis(self) -> Basis:

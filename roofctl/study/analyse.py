@@ -39,7 +39,8 @@ class AnalysisRequest:
 
     No input means the newest capture. ``ceilings`` None means measured ones where they exist, else theoretical.
     ``clock`` None means the clock of the capture where it holds one, else the boost clock. ``given`` are ceilings of
-    the user by name, in base units: they go before all others.
+    the user by name, in base units: they go before all others. ``hbm_mix`` is the mix of reads and writes whose
+    measured rate is the ceiling of board memory.
     Without ``advice`` results have no verdict and no advice.
     """
 
@@ -56,6 +57,7 @@ class AnalysisRequest:
     watch: Watch | None = None
     advice: bool = True
     given: Mapping[str, float] = field(default_factory=dict)
+    hbm_mix: str | None = None
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,13 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     rooflines: tuple[Roofline, ...] = ()
     machine: Machine | None = None
     if not isinstance(found, InputError):
-        machine, rooflines, ceiling_notes = choose_ceilings(found, request.ceilings, request.model, clocks)
+        machine, rooflines, ceiling_notes = choose_ceilings(
+            found, request.ceilings, request.model, clocks, request.hbm_mix
+        )
         notes += ceiling_notes
     elif request.ceilings or request.clock:
         raise found
-    if given:
+    if given or (machine and catalogue().levels):
         machine, given_notes = with_given(machine, given)
         rooflines = first_given(rooflines, machine, request.model)
         notes += given_notes

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from roofctl.core.errors import InputError
-from roofctl.core.given import UNITS
+from roofctl.core.given import OPTION
 from roofctl.core.levels import DRAM, LEVELS
 from roofctl.core.notes import Note
 from roofctl.core.precisions import COUNTED, PRECISIONS
 from roofctl.gpus import find_light
+from roofctl.quantities import catalogue
 from roofctl.roofline.machine import Machine
 from roofctl.roofline.model import ISSUE, Bandwidth, Model, Peak, Roofline
 from roofctl.study.device import Device
@@ -49,8 +50,7 @@ def given_ceilings(
 
     The error comes with a light file: it explains what cannot be had from it.
     """
-    own_levels = tuple(name for name in options if name not in UNITS)
-    light = find_light(profile, own_levels) if profile else None
+    light = find_light(profile, tuple(catalogue().levels)) if profile else None
     name = next(iter(device.names), "")
     if light is None:
         return Given(options, gpu=name or "GPU not known"), None
@@ -96,8 +96,13 @@ def _nothing(given: Given, model: Model) -> Roofline:
     """A roofline without any ceiling, and why each is missing."""
     why = f"{given.file} does not give it" if given.file else "not known for this GPU, and not given"
     works = (ISSUE,) if model == "instruction" else tuple(work for work in COUNTED if not PRECISIONS[work].rare)
-    absent = dict.fromkeys((*LEVELS, *works), why)
+    absent = {**dict.fromkeys((*LEVELS, *works), why), **_own_absent()}
     return Roofline(given.gpu, None, (), absent, model, memory_label=given.memory_label)
+
+
+def _own_absent() -> dict[str, str]:
+    """Why levels of the user's own have no ceiling where none is given."""
+    return {level: f"give it with {OPTION} {level}=VALUE" for level in catalogue().levels}
 
 
 def _placed(roofline: Roofline, given: Given) -> Roofline:
@@ -122,5 +127,5 @@ def _placed(roofline: Roofline, given: Given) -> Roofline:
         shared=shared,
         peak=ordered[0] if ordered else None,
         others=tuple(ordered[1:]),
-        absent={name: why for name, why in roofline.absent.items() if name not in known},
+        absent={name: why for name, why in {**roofline.absent, **_own_absent()}.items() if name not in known},
     )

@@ -11,6 +11,7 @@ import pytest
 
 from roofctl.core.errors import InputError
 from roofctl.quantities import catalogue
+from roofctl.quantities.catalogue import shipped
 from roofctl.quantities.listing import formula, listing
 
 from support.shapes import DRAM_R, GLOBAL, ISSUED, L2, L2_ALL, PATCHED, THREAD
@@ -326,5 +327,5 @@ def test_a_fault_in_the_tables_names_file_and_key(fault: str, tmp_path: Path, mo
     (tmp_path / "q" / file).write_text(text.replace(old, new, 1), encoding="utf-8")
     monkeypatch.setattr(MODULE.resources, "files", lambda _package: tmp_path / "q")
     with pytest.raises(InputError) as caught:
-        catalogue.__wrapped__()
+        shipped.__wrapped__()
     assert words in caught.value.message
