@@ -158,7 +158,7 @@ def _write(opened: Session, measured: Measured) -> Measured:
         return measured
     say(f"Wrote {kept.path}")
     if kept.before is not None:
-        say(f"against the result of {kept.before.measured_at}:")
+        say(f"against the result of {kept.before.measured_at or 'a file written by hand'}:")
         for line in change_lines(changes(kept.before, kept.measured), opened.run.found.profile):
             say(line)
     return kept.measured

@@ -11,7 +11,7 @@ from roofctl.cli.common import put, say, show_as, talk_options
 from roofctl.core.errors import InputError
 
 if TYPE_CHECKING:
-    from roofctl.gpus import FoundProfile
+    from roofctl.gpus import FoundProfile, LightFile
 
 
 @click.group("gpus", short_help="List, show, check and write GPU profiles.")
@@ -63,9 +63,12 @@ def show(name: str, form: str, history: bool) -> None:
 
     Example: roofctl gpus show a100-80gb
     """
-    from roofctl.gpus import find_measured, find_profile
+    from roofctl.gpus import find_light, find_measured, find_profile
     from roofctl.gpus.describe import details
 
+    if light := find_light(name):
+        _print_light(light, form)
+        return
     found = find_profile(name)
     _say_which(found)
     if history:
@@ -76,6 +79,16 @@ def show(name: str, form: str, history: bool) -> None:
         show_as("json", document=data)
     else:
         _print_details(data)
+
+
+def _print_light(light: LightFile, form: str) -> None:
+    """The ceilings of a file that holds nothing else."""
+    from roofctl.core.given import UNITS
+    from roofctl.core.units import rate
+
+    document = {"name": light.name, "path": str(light.path), "ceilings": dict(light.ceilings)}
+    rows = [[name, rate(name, value, UNITS[name])] for name, value in light.ceilings.items()]
+    show_as("json" if form == "json" else "table", ("ceiling", ">given"), rows, document=document)
 
 
 def _print_history(found: FoundProfile, form: str) -> None:

@@ -35,16 +35,34 @@ def _clock(_context: click.Context, _option: click.Parameter, value: str | None)
     return hertz
 
 
-def input_options(command: F) -> F:
-    """INPUTs and the options that control how inputs become kernels and ceilings."""
-    options = (
-        click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
-        click.option("--profile", metavar="NAME", help="GPU profile; default: by the capture's own device name."),
+def _ceiling_options() -> tuple[Callable[[F], F], ...]:
+    """The options that choose ceilings."""
+    return (
+        click.option(
+            "--profile",
+            metavar="NAME",
+            help="GPU profile, or a file with ceilings only; default: by the capture's own device name.",
+        ),
         click.option(
             "--ceilings",
             type=click.Choice(["theoretical", "measured", "both"]),
             help="Which ceilings; default: measured ones where they exist.",
         ),
+        click.option(
+            "--ceiling",
+            "given",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="A ceiling of your own, repeatable, before all others: l2=5.5TB/s, issue=489.6GIPS, fp64=33.5TFLOP/s.",
+        ),
+    )
+
+
+def input_options(command: F) -> F:
+    """INPUTs and the options that control how inputs become kernels and ceilings."""
+    options = (
+        click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
+        *_ceiling_options(),
         click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose base name matches."),
         click.option("--exclude", default="", metavar="REGEX", help="Leave out kernels whose base name matches."),
         click.option("--match-full", is_flag=True, help="--kernel and --exclude match the full name."),
@@ -111,9 +129,11 @@ def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlEr
 
 def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisRequest:
     """The request that ``input_options`` describe."""
+    from roofctl.core.given import parse_options
     from roofctl.roofline.select import Selection
     from roofctl.study.analyse import AnalysisRequest
 
+    given = parse_options(options["given"])
     precisions = tuple(dict.fromkeys(options["precisions"]))
     if precisions and options["model"] != "flop":
         raise click.UsageError(f"--precision {precisions[0]} belongs to --model flop")
@@ -130,6 +150,7 @@ def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisReque
         precisions=precisions,
         clock=options["clock"],
         advice=advice,
+        given=given,
         selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
     )
 

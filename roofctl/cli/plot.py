@@ -16,6 +16,7 @@ from roofctl.cli.inputs import (
     input_options,
     request_of,
 )
+from roofctl.core.levels import LEVEL_ALIASES
 
 if TYPE_CHECKING:
     from roofctl.output.picture import PictureRequest
@@ -32,7 +33,7 @@ def _spaces(_context: click.Context, _option: click.Parameter, value: str | None
 
 def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Levels, each once; ``dram`` is another name of ``hbm``."""
-    return tuple(dict.fromkeys("hbm" if value == "dram" else value for value in values))
+    return tuple(dict.fromkeys(LEVEL_ALIASES.get(value, value) for value in values))
 
 
 @click.command()
@@ -48,7 +49,15 @@ def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str
     multiple=True,
     type=click.Choice(["l1", "l2", "hbm", "dram"]),
     callback=_levels,
-    help="Level to draw, repeatable (dram is hbm); default: all (hierarchical, time), hbm (multi).",
+    help="Level to draw points of, repeatable (dram is hbm); default: all (hierarchical, time), hbm (multi).",
+)
+@click.option(
+    "--ceiling-level",
+    "ceiling_levels",
+    multiple=True,
+    type=click.Choice(["l1", "l2", "hbm", "dram"]),
+    callback=_levels,
+    help="Level to draw the ceiling of, repeatable; default: those of the points.",
 )
 @click.option(
     "--walls",
@@ -57,9 +66,9 @@ def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str
     help="Draw memory walls instead: global, shared or global,shared.",
 )
 @click.option("--spread", is_flag=True, help="Error bars: slowest to fastest launch.")
-@click.option("--label", "labels", multiple=True, metavar="KERNEL=TEXT", help="Name a kernel in the picture.")
-@click.option("--color", "colors", multiple=True, metavar="KERNEL=COLOR", help="Color of a kernel.")
-@click.option("--marker", "markers", multiple=True, metavar="KERNEL=MARKER", help="Marker of a kernel, such as s or ^.")
+@click.option("--label", "labels", multiple=True, metavar="NAME=TEXT", help="Label of a kernel or level.")
+@click.option("--color", "colors", multiple=True, metavar="NAME=COLOR", help="Color of a kernel or level.")
+@click.option("--marker", "markers", multiple=True, metavar="NAME=MARKER", help="Marker of a kernel or level: s, ^.")
 @click.option("--title", help="Title of the picture.")
 @click.option("--style", type=click.Path(path_type=Path), metavar="FILE.yaml", help="All of these, from a file.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="A .png, .svg or .pdf file.")
@@ -79,6 +88,7 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
     Example:
       roofctl plot capture.csv --kernel triad -o triad.svg
       roofctl plot capture.csv --mode multi --level l2 --level hbm --top 10
+      roofctl plot capture.csv --level hbm --ceiling-level l1 --ceiling-level l2 --ceiling-level hbm
       roofctl plot capture.csv --model flop --kernel gemm -o gemm.pdf
       roofctl plot capture.csv --walls global,shared
       roofctl plot capture.csv --mode time --model flop
@@ -104,6 +114,8 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
 
 def _check_together(options: dict[str, Any]) -> None:
     """Refuse options that have no meaning for the picture."""
+    if options["ceiling_levels"] and (options["walls"] or options["mode"] == "time"):
+        raise click.UsageError("--ceiling-level belongs to rooflines, not to memory walls and times")
     if options["walls"] and (options["mode"] or options["model"] == "flop" or options["levels"]):
         raise click.UsageError("--walls is a picture of its own: without --mode, --level and --model flop")
     if options["walls"]:
@@ -115,7 +127,7 @@ def _check_together(options: dict[str, Any]) -> None:
 def _picture_request(options: dict[str, Any]) -> PictureRequest:
     from roofctl.output.picture import PictureRequest
 
-    names = ("mode", "levels", "walls", "spread", "style", "labels", "colors", "markers")
+    names = ("mode", "levels", "ceiling_levels", "walls", "spread", "style", "labels", "colors", "markers")
     return PictureRequest(
         **{name: options[name] for name in names},
         title=options["title"] or "",

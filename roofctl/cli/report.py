@@ -144,8 +144,10 @@ def print_table(analysis: Analysis, names: Sequence[str] = (), *, wide: bool = F
 
 
 def describe_ceilings(analysis: Analysis) -> str:
-    """One line: GPU, basis and clock of the ceilings."""
-    from roofctl.output.captions import clock_texts
+    """One line: GPU, basis and clock of the ceilings, and those that are given."""
+    from roofctl.output.captions import clock_texts, given_text
 
     roofline = analysis.rooflines[0]
-    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_texts(analysis)])
+    basis = "" if roofline.basis == "given" else roofline.basis
+    texts = [f"ceilings: {roofline.gpu}", basis, *clock_texts(analysis), given_text(roofline, with_rates=True)]
+    return ", ".join(filter(None, texts))

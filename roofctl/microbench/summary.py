@@ -95,7 +95,7 @@ def history_table(results: Sequence[Mapping[str, Any]], profile: GpuProfile) -> 
 
 
 def _history_cells(result: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    when = result["measured_at"] + (" quick" if result["quick"] else "")
+    when = (result["measured_at"] or "by hand") + (" quick" if result["quick"] else "")
     values, units = result["ceilings"], result["units"]
     return [when, result["driver"] or "", *(rate(n, values[n], units[n]) if n in values else "" for n in names)]
 

@@ -33,12 +33,14 @@ class PictureRequest:
     """What a user asks for.
 
     ``mode`` None is one kernel on all its levels, or many kernels. No ``levels`` are all of them, of many kernels HBM.
-    With ``walls`` the picture is of the memory walls of these address spaces. ``all_peaks`` draws the peaks of work
-    that no kernel does. ``style`` is a YAML file; ``labels``, ``colors`` and ``markers`` are ``KERNEL=VALUE``.
+    ``ceiling_levels`` are those whose ceilings are drawn; none are the levels of the points. With ``walls`` the picture
+    is of the memory walls of these address spaces. ``all_peaks`` draws the peaks of work that no kernel does. ``style``
+    is a YAML file; ``labels``, ``colors`` and ``markers`` are ``NAME=VALUE``, of a kernel or a level.
     """
 
     mode: Mode | None = None
     levels: tuple[str, ...] = ()
+    ceiling_levels: tuple[str, ...] = ()
     walls: tuple[Space, ...] = ()
     all_peaks: bool = False
     spread: bool = False
@@ -142,7 +144,12 @@ def _options(
     analysis: Analysis, request: PictureRequest, rooflines: Sequence[Roofline], levels: tuple[str, ...]
 ) -> PlotOptions:
     """Options from the style file, then from the request, which wins."""
-    options = PlotOptions(levels=levels, subtitle=subtitle(analysis, rooflines), remarks=analysis.clocks.remarks)
+    options = PlotOptions(
+        levels=levels,
+        ceiling_levels=request.ceiling_levels,
+        subtitle=subtitle(analysis, rooflines),
+        remarks=analysis.clocks.remarks,
+    )
     if request.style:
         options = load_style(request.style, options)
     for attribute, entries in (("label", request.labels), ("color", request.colors), ("marker", request.markers)):

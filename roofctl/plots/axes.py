@@ -32,12 +32,12 @@ def set_limits(ax: Axes, data: PlotData, heights: Sequence[float] = ()) -> None:
     ridges = [
         ridge
         for roofline in data.rooflines
-        for level in data.levels
+        for level in data.roof_levels
         for peak in roofline.peaks
         if (ridge := roofline.ridge(level, peak.work)) is not None
     ] or [1.0]
-    peaks = [peak.per_second / data.rate_unit for r in data.rooflines for peak in r.peaks]
     intensities = [p.intensity for p in data.points]
+    peaks = [peak.per_second / data.rate_unit for r in data.rooflines for peak in r.peaks] or _slopes(data, intensities)
     rates = [*(p.per_second / data.rate_unit for p in data.points), *(h / data.rate_unit for h in heights)]
     # The slope below the leftmost ridge carries the labels, so it gets most of two decades.
     left = min([min(ridges) / 60, *(i / 4 for i in intensities)])
@@ -47,6 +47,17 @@ def set_limits(ax: Axes, data: PlotData, heights: Sequence[float] = ()) -> None:
     bottom = min([min(peaks) / 300, *(r / 5 for r in rates)])
     top = max([max(peaks) * 2.2, *(r * 2.5 for r in rates)])
     log_axes(ax, (left, right), (bottom, top))
+
+
+def _slopes(data: PlotData, intensities: Sequence[float]) -> list[float]:
+    """Heights of the slopes at the points, or at intensity 1: what stands for peaks where none is known."""
+    heights = (
+        roofline.attainable(level, intensity)
+        for roofline in data.rooflines
+        for level in data.roof_levels
+        for intensity in intensities or (1.0,)
+    )
+    return [height / data.rate_unit for height in heights if height] or [1.0]
 
 
 def _beyond(ax: Axes, left: float, last: float) -> float:

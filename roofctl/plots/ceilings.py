@@ -12,10 +12,9 @@ from roofctl.plots.axes import to_points
 from roofctl.plots.data import PlotData, held_down
 from roofctl.plots.labels import along_line, write_along
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.style import FAINT, INK, level_look
+from roofctl.plots.style import FAINT, INK, ceiling_look, level_look
 from roofctl.roofline.model import Peak, Roofline
 
-_NEUTRAL: Final = "#444444"
 _CLOSE: Final = 0.15
 """Between peaks nearer to each other than this there is no space for a line of text."""
 
@@ -33,23 +32,23 @@ def strokes(data: PlotData) -> list[tuple[Roofline, Stroke]]:
     """Each roofline with its stroke: alone every level has its own dashes, of two the theoretical is dashed."""
     if len(data.rooflines) == 1:
         return [(data.rooflines[0], Stroke(1.0, 1.3, None))]
-    looks = {"measured": Stroke(1.0, 1.4, "-"), "theoretical": Stroke(0.6, 1.0, (0, (4, 2)))}
-    return [(r, looks[r.basis]) for r in data.rooflines]
+    solid, dashed = Stroke(1.0, 1.4, "-"), Stroke(0.6, 1.0, (0, (4, 2)))
+    return [(r, dashed if r.basis == "theoretical" else solid) for r in data.rooflines]
 
 
 def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
     """A slope per level up to its ridge, and the peak from the leftmost ridge to the right edge."""
     left, right = ax.get_xlim()
     for roofline, stroke in strokes(data):
-        for level in data.levels:
-            ridge, start = roofline.ridge(level), roofline.attainable(level, left)
-            if ridge is None or start is None:
+        for level in data.roof_levels:
+            start, end = roofline.attainable(level, left), _slope_end(roofline, level, right)
+            if start is None or end is None:
                 continue
             look = level_look(level, data.options)
             ax.plot(
-                [left, ridge],
-                [start / data.rate_unit, roofline.peak.per_second / data.rate_unit],
-                color=ceiling_color(level, data, colored=colored),
+                [left, end[0]],
+                [start / data.rate_unit, end[1] / data.rate_unit],
+                color=ceiling_look(level, data.options, colored=colored).color,
                 linestyle=stroke.dashes or look.dashes,
                 linewidth=stroke.width,
                 alpha=stroke.alpha,
@@ -58,7 +57,7 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             )
         for peak in roofline.peaks:
             rate = peak.per_second / data.rate_unit
-            ridges = [r for level in data.levels if (r := roofline.ridge(level, peak.work)) is not None]
+            ridges = [r for level in data.roof_levels if (r := roofline.ridge(level, peak.work)) is not None]
             leftmost = min(ridges, default=left)
             ax.plot(
                 [leftmost if leftmost < right else left, right],
@@ -73,6 +72,15 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             _draw_ridges(ax, ridges, rate, roofline, stroke)
             if peak in held_down(data):
                 _draw_sustained(ax, data, peak, leftmost, stroke)
+
+
+def _slope_end(roofline: Roofline, level: str, right: float) -> tuple[float, float] | None:
+    """Intensity and work per second where a level's slope ends: at its ridge, or without a peak at the right edge."""
+    ridge = roofline.ridge(level)
+    if ridge is not None and roofline.peak:
+        return ridge, roofline.peak.per_second
+    top = roofline.attainable(level, right)
+    return None if top is None else (right, top)
 
 
 def _draw_sustained(ax: Axes, data: PlotData, peak: Peak, start: float, stroke: Stroke) -> None:
@@ -99,21 +107,13 @@ def _draw_ridges(ax: Axes, ridges: list[float], rate: float, roofline: Roofline,
         linestyle="None",
         marker="o",
         markersize=2.8,
-        markerfacecolor=INK if roofline.basis == "measured" else "white",
+        markerfacecolor="white" if roofline.basis == "theoretical" else INK,
         markeredgecolor=INK,
         markeredgewidth=0.7,
         alpha=stroke.alpha,
         gid=f"ridge-{roofline.basis}",
         zorder=2.2,
     )
-
-
-def ceiling_color(level: str, data: PlotData, *, colored: bool) -> str:
-    """The level's colour; grey where colour distinguishes kernels, unless the user chose one."""
-    chosen = data.options.level_styles.get(level)
-    if colored or (chosen and chosen.color):
-        return level_look(level, data.options).color
-    return _NEUTRAL
 
 
 def peak_labels(data: PlotData) -> list[tuple[str, list[Peak]]]:
@@ -162,15 +162,19 @@ def label_ceilings(ax: Axes, data: PlotData, obstacles: Obstacles, *, colored: b
     """Each ceiling's name along its line, where nothing else is."""
     for label, peaks in peak_labels(data):
         _label_peak(ax, label, peaks, data, obstacles)
-    for level in data.levels:
+    for level in data.roof_levels:
         labels = level_labels(level, data)
         if labels:
-            _label_slope(ax, level, labels, data, obstacles, color=ceiling_color(level, data, colored=colored))
+            _label_slope(
+                ax, level, labels, data, obstacles, color=ceiling_look(level, data.options, colored=colored).color
+            )
 
 
 def _label_peak(ax: Axes, label: str, peaks: list[Peak], data: PlotData, obstacles: Obstacles) -> None:
     top = max(peak.per_second for peak in peaks) / data.rate_unit
-    ridges = [r for roofline in data.rooflines for level in data.levels if (r := roofline.ridge(level, peaks[0].work))]
+    ridges = [
+        r for roofline in data.rooflines for level in data.roof_levels if (r := roofline.ridge(level, peaks[0].work))
+    ]
     left, right = ax.get_xlim()
     start, end = to_points(ax, min(ridges, default=left), top), to_points(ax, right, top)
     write_along(ax, along_line(start, end, label, obstacles, backwards=True), obstacles, gid="ceiling-label")
@@ -181,8 +185,8 @@ def _label_slope(ax: Axes, level: str, labels: list[str], data: PlotData, obstac
         (r for r in data.rooflines if r.bandwidth(level)),
         key=lambda r: r.bandwidth(level).bytes_per_second,  # type: ignore[union-attr]
     )
-    ridge = uppermost.ridge(level) or 1.0
-    peak = uppermost.peak.per_second / data.rate_unit
+    ridge, peak = _slope_end(uppermost, level, ax.get_xlim()[1]) or (1.0, 1.0)
+    peak /= data.rate_unit
     left = max(ax.get_xlim()[0], ax.get_ylim()[0] * ridge / peak)  # where the line enters the picture
     start, end = to_points(ax, left, peak * left / ridge), to_points(ax, ridge, peak)
     tries = [along_line(start, end, label, obstacles) for label in labels]

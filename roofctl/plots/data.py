@@ -12,7 +12,7 @@ from roofctl.core.levels import LEVELS
 from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import prefixed
 from roofctl.plots.axis_units import AXIS_UNITS, AxisUnits
-from roofctl.plots.style import PlotOptions
+from roofctl.plots.style import LevelStyle, PlotOptions
 from roofctl.plots.text import elide, listing, plain
 from roofctl.roofline.model import ISSUE, WORK_LABELS, Assessment, KernelPoints, Peak, Point, Roofline, assess
 
@@ -49,7 +49,15 @@ class PlotData:
     @property
     def levels(self) -> tuple[str, ...]:
         """The chosen levels from the SM outward, whatever their order in the options: markers shrink in this order."""
-        return tuple(level for level in LEVELS if level in self.options.levels)
+        return self._in_order(self.options.levels)
+
+    @property
+    def roof_levels(self) -> tuple[str, ...]:
+        """The levels whose ceilings are drawn, in the same order: those of the points where none are chosen."""
+        return self._in_order(self.options.ceiling_levels or self.options.levels)
+
+    def _in_order(self, chosen: Sequence[str]) -> tuple[str, ...]:
+        return tuple(level for level in (*LEVELS, *self.options.own_levels) if level in chosen)
 
     @property
     def points(self) -> list[Point]:
@@ -74,8 +82,8 @@ class PlotData:
         return next((result for r in self.rooflines if (result := assess(point, r)) is not None), None)
 
     def label(self, level: str) -> str:
-        """The printed name of a level."""
-        return self.rooflines[0].label(level)
+        """The printed name of a level: the user's label, else its own."""
+        return self.options.level_styles.get(level, LevelStyle()).label or self.rooflines[0].label(level)
 
 
 def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], options: PlotOptions) -> PlotData:
@@ -86,7 +94,7 @@ def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], opti
     if not rooflines or len(set(bases)) < len(bases):
         seen = ", ".join(bases) or "none"
         raise InputError(f"a figure takes one theoretical roofline, one measured, or one of each; seen: {seen}")
-    ordered = sorted(rooflines, key=lambda r: r.basis != "measured")
+    ordered = sorted(rooflines, key=lambda r: r.basis == "theoretical")
     return PlotData(
         rooflines=tuple(_usable_roofline(r) for r in ordered),
         kernels=tuple(_usable_kernel(k) for k in kernels),
@@ -202,14 +210,15 @@ def _absent_ceilings(data: PlotData) -> list[str]:
     lines: list[str] = []
     for roofline in data.rooflines:
         kind = f"{roofline.basis} " if len(data.rooflines) > 1 else ""
-        for level in data.levels:
+        for level in data.roof_levels:
             if roofline.bandwidth(level) is None:
                 reason = roofline.absent.get(level, "not known for this GPU")
                 lines.append(f"no {kind}{data.label(level)} ceiling: {reason}")
         for work in dict.fromkeys(kernel.work for kernel in data.kernels if kernel.points):
             if roofline.peak_of(work) is None:
                 reason = roofline.absent.get(work, "not known for this GPU")
-                lines.append(f"no {kind}{WORK_LABELS.get(work, work)} ceiling: {reason}")
+                name = "instruction" if work == ISSUE else WORK_LABELS.get(work, work)
+                lines.append(f"no {kind}{name} ceiling: {reason}")
     return lines
 
 

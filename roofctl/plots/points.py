@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from roofctl.plots.data import PlotData, caveats, held_down, missing_text
 from roofctl.plots.legend import LegendEntry, filled, handle
-from roofctl.plots.style import ALARM, FAINT, INK, KERNEL_COLORS, LevelLook, level_look
+from roofctl.plots.style import ALARM, FAINT, INK, KERNEL_COLORS, LevelLook, ceiling_look, level_look
 from roofctl.roofline.model import KernelPoints, Point
 
 _PREDICATED_FROM: Final = 1.01
@@ -74,7 +74,7 @@ def remarks(data: PlotData, measured: str = "") -> list[LegendEntry]:
     entries: list[LegendEntry] = []
     if len(data.rooflines) > 1:
         solid, dashed = {"linestyle": "-", "linewidth": 1.4}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}
-        entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"measured ceilings{measured}"))
+        entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"{data.rooflines[0].basis} ceilings{measured}"))
         entries.append(LegendEntry(handle(**dashed, color=INK, alpha=0.6), fixed="theoretical ceilings"))
     if held_down(data):
         entries.append(LegendEntry(handle(linestyle="-", linewidth=0.5), fixed="sustained (power limit)"))
@@ -93,7 +93,7 @@ def draw_hierarchical(ax: Axes, data: PlotData) -> list[LegendEntry]:
     if not data.points:
         return remarks(data)
     distinct = list({entry.fixed: entry for entry in entries}.values())
-    if any(data.assess(p) for p in data.points):
+    if any(p.level in data.roof_levels and data.assess(p) for p in data.points):
         distinct.append(LegendEntry(handle(linestyle=":", linewidth=0.9), fixed="distance to the roof"))
     return [*distinct, *remarks(data, " (100 %)")]
 
@@ -114,7 +114,7 @@ def _draw_one(ax: Axes, kernel: KernelPoints, data: PlotData) -> list[LegendEntr
     for point in points:
         look = level_look(point.level, data.options)
         assessment = data.assess(point)
-        if assessment is not None:
+        if assessment is not None and point.level in data.roof_levels:
             roof = assessment.attainable / data.rate_unit
             x = [point.intensity, point.intensity]
             ax.plot(x, [height, roof], color=look.color, linewidth=0.9, linestyle=":", gid="headroom", zorder=2.5)
@@ -173,6 +173,7 @@ def draw_multi(ax: Axes, data: PlotData, *, numbered: bool) -> list[LegendEntry]
         level = level_look(name, data.options)
         face = level.color if numbered else FAINT
         entries.append(LegendEntry(filled(level.marker, face), fixed=_level_text(name, data)))
+    entries += [_roof_entry(name, data, colored=numbered) for name in data.roof_levels if name not in data.levels]
     lines = dict.fromkeys(other[1] for kernel in data.kernels if (other := _other_count(kernel)))
     entries += [_issued_entry(name) for name in lines]
     return [*([] if numbered else _kernel_entries(data)), *entries, *remarks(data)]
@@ -204,7 +205,15 @@ def _draw_issued(ax: Axes, kernel: KernelPoints, point: Point, color: str, data:
 def _level_text(level: str, data: PlotData) -> str:
     """A level's name with its rate: along its line there may be no space for the rate."""
     bandwidth, name = data.rooflines[0].bandwidth(level), data.label(level)
+    if level not in data.roof_levels:
+        return name
     return f"{name}, {data.units.bandwidth(bandwidth.bytes_per_second)}" if bandwidth else name
+
+
+def _roof_entry(level: str, data: PlotData, *, colored: bool) -> LegendEntry:
+    """The line of a level that has no points in the picture."""
+    look = ceiling_look(level, data.options, colored=colored)
+    return LegendEntry(handle(color=look.color, linestyle=look.dashes, linewidth=1.3), fixed=_level_text(level, data))
 
 
 def _kernel_entries(data: PlotData) -> list[LegendEntry]:

@@ -17,6 +17,7 @@ MOST_COLORS: Final = len(KERNEL_COLORS)
 INK: Final = "#222222"
 FAINT: Final = "#666666"
 ALARM: Final = "#C00000"
+_NEUTRAL: Final = "#444444"
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,15 @@ class LevelStyle:
 
     color: str | None = None
     marker: str | None = None
+    label: str | None = None
 
 
 @dataclass(frozen=True)
 class PlotOptions:
     """What a user can choose about a figure.
 
-    ``levels`` get ceilings and points. ``kernels`` is looked up by full name, then by short name.
+    ``levels`` get points, and ceilings where no ``ceiling_levels`` are chosen. ``own_levels`` are levels of the user's
+    own, which come after the others. ``kernels`` is looked up by full name, then by short name.
     ``size`` is width and height in inches of a figure without a table: one with a table may grow.
     ``legend_rows`` is how many rows a column of the table holds; None is as many as fit.
     ``spread``: error bars over launches. ``remarks`` are footnotes of the caller, above the figure's own.
@@ -49,6 +52,8 @@ class PlotOptions:
     title: str = ""
     subtitle: str = ""
     levels: tuple[str, ...] = LEVELS
+    ceiling_levels: tuple[str, ...] = ()
+    own_levels: tuple[str, ...] = ()
     kernels: Mapping[str, KernelStyle] = field(default_factory=dict)
     level_styles: Mapping[str, LevelStyle] = field(default_factory=dict)
     size: tuple[float, float] = (7.0, 4.6)
@@ -79,8 +84,24 @@ LEVEL_LOOKS: Final[Mapping[str, LevelLook]] = {
 }
 
 
+_OWN_LOOKS: Final = (
+    LevelLook("#CC79A7", "D", 6.0, (0, (1.5, 1.5))),
+    LevelLook("#56B4E9", "v", 6.0, (0, (5, 1.5, 1.5, 1.5, 1.5, 1.5))),
+    LevelLook("#E69F00", "P", 6.0, (0, (3, 3))),
+)
+"""Looks of levels of the user's own, in their order."""
+
+
 def level_look(level: str, options: PlotOptions) -> LevelLook:
     """The look of a level with the user's overrides."""
-    look = LEVEL_LOOKS[level]
+    own = options.own_levels.index(level) % len(_OWN_LOOKS) if level in options.own_levels else 0
+    look = LEVEL_LOOKS.get(level) or _OWN_LOOKS[own]
     override = options.level_styles.get(level, LevelStyle())
     return replace(look, color=override.color or look.color, marker=override.marker or look.marker)
+
+
+def ceiling_look(level: str, options: PlotOptions, *, colored: bool) -> LevelLook:
+    """The look of a level's line: grey where colour distinguishes kernels, unless the user chose a colour."""
+    look = level_look(level, options)
+    chosen = options.level_styles.get(level, LevelStyle()).color
+    return look if colored or chosen else replace(look, color=_NEUTRAL)

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import base_name
+from roofctl.core.levels import LEVEL_ALIASES
 from roofctl.plots.style import LEVEL_LOOKS, KernelStyle, LevelStyle, PlotOptions
 from roofctl.roofline.model import KernelPoints
 
@@ -31,7 +32,7 @@ def load_style(path: Path, base: PlotOptions | None = None) -> PlotOptions:
     file = _StyleFile(path)
     tree = file.mapping(file.document(), "", ("title", "subtitle", "size", "legend_rows", "kernels", "levels"))
     kernels = file.mapping(tree.get("kernels", {}), "kernels")
-    levels = file.mapping(tree.get("levels", {}), "levels", tuple(LEVEL_LOOKS))
+    levels = file.mapping(tree.get("levels", {}), "levels", (*LEVEL_LOOKS, *base.own_levels))
     rows, size = tree.get("legend_rows", base.legend_rows), tree.get("size", base.size)
     file.check("legend_rows", rows, _is_count, "a whole number, 1 or more")
     file.check("size", size, _is_size, f"[width, height] in inches, each {_INCHES[0]:g} to {_INCHES[1]:g}")
@@ -47,25 +48,33 @@ def load_style(path: Path, base: PlotOptions | None = None) -> PlotOptions:
 
 
 def restyle(options: PlotOptions, attribute: str, entry: str, kernels: Sequence[KernelPoints]) -> PlotOptions:
-    """``options`` with one ``KERNEL=VALUE`` entry of ``--label``, ``--color`` or ``--marker``.
+    """``options`` with one ``NAME=VALUE`` entry of ``--label``, ``--color`` or ``--marker``, of a kernel or a level.
 
-    Both sides may hold an ``=`` (``operator==``, ``n=4``): the entry is split where its left side names a kernel.
+    A kernel that has the name of a level goes before it. Both sides may hold an ``=`` (``operator==``, ``n=4``): the
+    entry is split where its left side names a kernel.
     """
     pairs = [(entry[:i], entry[i + 1 :]) for i, char in enumerate(entry) if char == "="]
     splits = [(name, value) for name, value in pairs if name and value]
     if not splits:
-        raise InputError(f"--{attribute} {entry!r} is not KERNEL=VALUE", hint=f"write it as --{attribute} triad=…")
+        raise InputError(f"--{attribute} {entry!r} is not NAME=VALUE", hint=f"write it as --{attribute} triad=…")
     named = {name: [k for k in kernels if name in (k.kernel, k.short_name, base_name(k.kernel))] for name, _ in splits}
     name, value = next((split for split in reversed(splits) if named[split[0]]), splits[0])
+    level = LEVEL_ALIASES.get(name.lower(), name.lower() if name.lower() in LEVEL_LOOKS else name)
+    if not named[name] and level in (*LEVEL_LOOKS, *options.own_levels):
+        _check_style(attribute, value)
+        style = replace(options.level_styles.get(level, LevelStyle()), **{attribute: value})
+        return replace(options, level_styles={**options.level_styles, level: style})
     if not named[name]:
         known = ", ".join(kernel.short_name for kernel in kernels[:8])
-        raise InputError(f"--{attribute} names {name!r}, which is not drawn", hint=f"kernels: {known}")
-    _check_kernel_style(attribute, value)
+        raise InputError(
+            f"--{attribute} names {name!r}, which is not drawn", hint=f"kernels: {known}; or a level such as l2"
+        )
+    _check_style(attribute, value)
     changed = {k.kernel: replace(options.kernel_style(k), **{attribute: value}) for k in named[name]}
     return replace(options, kernels={**options.kernels, **changed})
 
 
-def _check_kernel_style(attribute: str, value: str) -> None:
+def _check_style(attribute: str, value: str) -> None:
     """Raise InputError when ``value`` is no color or marker; any text is a label."""
     checks: dict[str, tuple[Check, str]] = {"color": (_is_color, _COLOR), "marker": (_is_marker, _MARKER)}
     valid, expected = checks.get(attribute, (bool, "text"))
@@ -140,13 +149,17 @@ class _StyleFile:
     def kernel(self, name: str, value: Any) -> KernelStyle:
         key = f"kernels.{name}"
         entry = self.mapping(value, key, ("label", "color", "marker"))
-        label = entry.get("label")
-        self.check(f"{key}.label", label, lambda v: v is None or isinstance(v, str), "text")
-        return KernelStyle(label, *self._color_and_marker(key, entry))
+        return KernelStyle(self._label(key, entry), *self._color_and_marker(key, entry))
 
     def level(self, name: str, value: Any) -> LevelStyle:
         key = f"levels.{name}"
-        return LevelStyle(*self._color_and_marker(key, self.mapping(value, key, ("color", "marker"))))
+        entry = self.mapping(value, key, ("label", "color", "marker"))
+        return LevelStyle(*self._color_and_marker(key, entry), self._label(key, entry))
+
+    def _label(self, key: str, entry: Mapping[str, Any]) -> str | None:
+        label = entry.get("label")
+        self.check(f"{key}.label", label, lambda v: v is None or isinstance(v, str), "text")
+        return None if label is None else str(label)
 
     def _color_and_marker(self, key: str, entry: Mapping[str, Any]) -> tuple[str | None, str | None]:
         # A key without a value is an error: an unquoted #0072B2 is a comment, and would be ignored silently.

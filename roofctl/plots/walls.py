@@ -60,7 +60,14 @@ class _Space:
 
     def attainable(self, roofline: Roofline, bandwidth: Bandwidth, intensity: float) -> float:
         """Memory instructions per second below the roof."""
-        return min(roofline.peak.per_second, bandwidth.bytes_per_second / self.transaction_bytes * intensity)
+        slope = bandwidth.bytes_per_second / self.transaction_bytes * intensity
+        return min(roofline.peak.per_second, slope) if roofline.peak else slope
+
+    def ridge(self, roofline: Roofline, bandwidth: Bandwidth) -> float:
+        """Intensity where the roof meets the peak; without a peak the right end of the axis."""
+        if roofline.peak is None:
+            return _X_LIMITS[1]
+        return roofline.peak.per_second / (bandwidth.bytes_per_second / self.transaction_bytes)
 
 
 _SPACES: Final = {
@@ -140,8 +147,10 @@ def _rate_limits(data: _WallData) -> tuple[float, float]:
     """Limits of the y axis, the same in every panel."""
     unit = data.plot.rate_unit
     rates = [point.per_second / unit for index in data.drawn for point in data.plot.kernels[index].points]
-    peak = max(roofline.peak.per_second for roofline in data.plot.rooflines) / unit
-    return min([peak / 1000, *(rate / 4 for rate in rates)]), max([peak * 2, *(rate * 2 for rate in rates)])
+    peaks = [roofline.peak.per_second / unit for roofline in data.plot.rooflines if roofline.peak]
+    tops = [max(peaks)] if peaks else []
+    low = min([*(top / 1000 for top in tops), *(rate / 4 for rate in rates)])
+    return low, max([*(top * 2 for top in tops), *(rate * 2 for rate in rates)])
 
 
 def _draw_panel(ax: Axes, space: _Space, data: _WallData, limits: tuple[float, float]) -> Obstacles:
@@ -174,7 +183,7 @@ def _draw_panel(ax: Axes, space: _Space, data: _WallData, limits: tuple[float, f
 def _draw_roof(
     ax: Axes, space: _Space, roofline: Roofline, bandwidth: Bandwidth, stroke: Stroke, plot: PlotData
 ) -> None:
-    ridge = roofline.peak.per_second / (bandwidth.bytes_per_second / space.transaction_bytes)
+    ridge = space.ridge(roofline, bandwidth)
     xs = sorted({_X_LIMITS[0], min(ridge, _X_LIMITS[1]), _X_LIMITS[1]})
     ax.plot(
         xs,
@@ -228,7 +237,7 @@ def _label_roofs(
     rates = [bandwidth.bytes_per_second / space.transaction_bytes / plot.rate_unit for _, bandwidth in roofs]
     label = f"{space.ceiling} {' of '.join(map(rate_text, rates))} GTXN/s"
     roofline, bandwidth = max(roofs, key=lambda roof: roof[1].bytes_per_second)
-    ridge = roofline.peak.per_second / (bandwidth.bytes_per_second / space.transaction_bytes)
+    ridge = space.ridge(roofline, bandwidth)
     start, end = (
         to_points(ax, x, space.attainable(roofline, bandwidth, x) / plot.rate_unit)
         for x in (_X_LIMITS[0], min(ridge, _X_LIMITS[1]))

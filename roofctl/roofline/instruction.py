@@ -43,7 +43,7 @@ class InstructionResult(Result):
 
     def against(self, roofline: Roofline) -> InstructionResult:
         """This result compared with a roofline; the issue peak bounds what was issued."""
-        if self.per_second is None:
+        if self.per_second is None or roofline.peak is None:
             return self
         issued = None if self.issued_gips is None else self.issued_gips * _GIGA / roofline.peak.per_second
         return replace(self, issued_of_peak=issued)

@@ -151,11 +151,11 @@ def _uses(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | Non
         if link and kernel[quantity] is not None:
             yield resource, _bytes(kernel[quantity] * SECTOR_BYTES / seconds, link)
     issued = kernel["issued_warp_instructions"]
-    if kernel["issue_active"] is not None or (issued is not None and roofline):
-        rate = issued / seconds if issued is not None else None
-        active = kernel["issue_active"]
-        fraction = active if active is not None else (rate or 0.0) / roofline.peak.per_second  # type: ignore[union-attr]
-        yield "issue", Use(fraction, rate, "warp_inst/s")
+    rate, active = issued / seconds if issued is not None else None, kernel["issue_active"]
+    if active is not None:
+        yield "issue", Use(active, rate, "warp_inst/s")
+    elif rate is not None and roofline and roofline.peak:
+        yield "issue", Use(rate / roofline.peak.per_second, rate, "warp_inst/s")
     yield from _pipes(kernel, machine, seconds)
     if kernel["atomic_unit"] is not None:
         yield "atomics", Use(kernel["atomic_unit"])

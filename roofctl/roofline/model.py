@@ -30,7 +30,9 @@ WORK_LABELS: Final[Mapping[str, str]] = {
     **{name: precision.label for name, precision in PRECISIONS.items()},
 }
 
-Basis = Literal["theoretical", "measured"]
+Basis = Literal["theoretical", "measured", "given"]
+"""``given``: stated by the user."""
+
 Bound = Literal["memory", "compute"]
 
 ABOVE_ROOF: Final = 1.03
@@ -142,12 +144,13 @@ class Roofline:
     """A set of ceilings of one GPU: a peak per type of work and at most one bandwidth per level.
 
     ``absent`` says, per level or type of work, why a ceiling is not known; a missing ceiling is never 0.
-    ``peak`` is the highest of the peaks, ``others`` are the rest. ``shared`` is the bandwidth of shared memory,
-    which is part of L1 and no level of its own. ``memory_label`` is the printed name of the level ``hbm``.
+    ``peak`` is the highest of the peaks, None where no peak is known; ``others`` are the rest. ``shared`` is the
+    bandwidth of shared memory, which is part of L1 and no level of its own. ``memory_label`` is the printed name of
+    the level ``hbm``.
     """
 
     gpu: str
-    peak: Peak
+    peak: Peak | None
     bandwidths: tuple[Bandwidth, ...]
     absent: Mapping[str, str] = field(default_factory=dict)
     model: Model = "instruction"
@@ -161,14 +164,28 @@ class Roofline:
 
     @property
     def basis(self) -> Basis:
-        """``measured`` where any peak or bandwidth is; a peak that nothing measures is theoretical even then."""
-        bases = [*(peak.basis for peak in self.peaks), *(bandwidth.basis for bandwidth in self.bandwidths)]
-        return "measured" if "measured" in bases else "theoretical"
+        """``measured`` where any peak or bandwidth is; a peak that nothing measures is theoretical even then.
+
+        ``given`` only where all of them are.
+        """
+        bases = {*(peak.basis for peak in self.peaks), *(bandwidth.basis for bandwidth in self.bandwidths)}
+        own: tuple[Basis, ...] = ("measured", "theoretical", "given")
+        return next((basis for basis in own if basis in bases), "theoretical")
+
+    @property
+    def given(self) -> tuple[Peak | Bandwidth, ...]:
+        """The ceilings that the user stated."""
+        ceilings: tuple[Peak | Bandwidth, ...] = (
+            *self.bandwidths,
+            *((self.shared,) if self.shared else ()),
+            *self.peaks,
+        )
+        return tuple(ceiling for ceiling in ceilings if ceiling.basis == "given")
 
     @property
     def peaks(self) -> tuple[Peak, ...]:
         """Every peak, the highest first."""
-        return (self.peak, *self.others)
+        return (self.peak, *self.others) if self.peak else ()
 
     def peak_of(self, work: str) -> Peak | None:
         """The peak of one type of work, or None when it is not known."""
@@ -190,8 +207,13 @@ class Roofline:
         return None if traffic is None or peak is None else peak.per_second / traffic
 
     def attainable(self, level: str, intensity: float, work: str | None = None) -> float | None:
-        """Work per second that the level allows at this intensity: min(peak, BW x intensity)."""
+        """Work per second that the level allows at this intensity: min(peak, BW x intensity).
+
+        In a roofline without any peak it is BW x intensity.
+        """
         traffic = self.traffic_per_second(level)
+        if traffic is not None and self.peak is None:
+            return traffic * intensity
         peak = self.peak if work is None else self.peak_of(work)
         return None if traffic is None or peak is None else min(peak.per_second, traffic * intensity)
 
@@ -204,7 +226,7 @@ class Roofline:
         """The same roofline with every ceiling of that clock's domain scaled to it."""
         return replace(
             self,
-            peak=self.peak.at_clock(clock),
+            peak=self.peak.at_clock(clock) if self.peak else None,
             others=tuple(peak.at_clock(clock) for peak in self.others),
             bandwidths=tuple(b.at_clock(clock) for b in self.bandwidths),
             shared=self.shared.at_clock(clock) if self.shared else None,
@@ -290,10 +312,10 @@ def assess(point: Point, roofline: Roofline) -> Assessment | None:
     """A point compared with its level's ceiling; None when that is not known, or allows nothing (intensity 0)."""
     attainable = roofline.attainable(point.level, point.intensity, point.work)
     ridge = roofline.ridge(point.level, point.work)
-    if not attainable or ridge is None:
+    if not attainable:
         return None
     fraction = point.per_second / attainable
-    bound: Bound = "memory" if point.intensity < ridge else "compute"
+    bound: Bound = "memory" if ridge is None or point.intensity < ridge else "compute"
     roof = f"the {roofline.label(point.level)} roof" if bound == "memory" else peak_words(point.work)
     if fraction > ABOVE_ROOF:
         verdict = f"{fraction:.0%} of {roof}: above it, so a clock, a counter or the GPU profile does not fit"

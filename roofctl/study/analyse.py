@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,7 @@ from roofctl.study import load as inputs
 from roofctl.study.ceilings import CeilingChoice, choose_ceilings
 from roofctl.study.clocks import ClockChoice, Clocks, choose_clocks
 from roofctl.study.device import Device, describe_device, one_device
+from roofctl.study.given import first_given, given_ceilings, with_given
 from roofctl.study.load import Watch
 from roofctl.study.profile_choice import choose_profile
 
@@ -36,7 +38,8 @@ class AnalysisRequest:
     """What to analyse, and how.
 
     No input means the newest capture. ``ceilings`` None means measured ones where they exist, else theoretical.
-    ``clock`` None means the clock of the capture where it holds one, else the boost clock.
+    ``clock`` None means the clock of the capture where it holds one, else the boost clock. ``given`` are ceilings of
+    the user by name, in base units: they go before all others.
     Without ``advice`` results have no verdict and no advice.
     """
 
@@ -52,6 +55,7 @@ class AnalysisRequest:
     clock: ClockChoice | None = None
     watch: Watch | None = None
     advice: bool = True
+    given: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,8 @@ class Analysis:
 
     ``sources`` are the inputs as the user knows them, ``unread`` the errors of those that were left out.
     ``notes`` are all of them, ``capture_notes`` those that hold for every model.
-    When the GPU is not known, ``unknown_gpu`` is the error that explains it; ``profile`` and ``machine`` are then
-    None, and ``rooflines`` is empty. Fractions are of the first roofline.
+    When the GPU is not known, ``profile`` is None; then without given ceilings ``unknown_gpu`` is the error that
+    explains it, ``machine`` is None, and ``rooflines`` is empty. Fractions are of the first roofline.
     ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
     """
 
@@ -81,7 +85,7 @@ class Analysis:
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this GPU: HBM for boards that have it, DRAM for others."""
-        return level_label(level, self.profile.memory_label if self.profile else DRAM)
+        return level_label(level, self.machine.instruction.memory_label if self.machine else DRAM)
 
 
 def analyse_inputs(request: AnalysisRequest) -> Analysis:
@@ -94,14 +98,15 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     notes = [*reading.notes(), *(note for part in reading.parts for note in part.notes)]
     device = describe_device(reading.parts)
     one_device(device)
-    found, profile_notes = choose_profile(request.profile, device)
+    given, light = given_ceilings(request.profile, request.given, device)
+    found, profile_notes = (light, []) if light else choose_profile(request.profile, device)
     profile = None if isinstance(found, InputError) else found.profile
     capability = profile.compute_capability if profile else next(iter(device.compute_capabilities), "")
     chip_name = profile.chip if profile else catalogue().chip_of(capability or None, next(iter(device.names), ""))
     chip = catalogue().chips.get(chip_name or "")
     kernels = aggregate(launch_table(reading.parts, chip_name), request.group)
     clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)
-    notes += [*profile_notes, *_pascal_l1(capability), *clock_notes]
+    notes += [*profile_notes, *_pascal_l1(capability), *([] if light else clock_notes)]
     rooflines: tuple[Roofline, ...] = ()
     machine: Machine | None = None
     if not isinstance(found, InputError):
@@ -109,6 +114,10 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         notes += ceiling_notes
     elif request.ceilings or request.clock:
         raise found
+    if given:
+        machine, given_notes = with_given(machine, given)
+        rooflines = first_given(rooflines, machine, request.model)
+        notes += given_notes
     results = analyse(
         kernels,
         machine,
@@ -117,7 +126,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         selection=request.selection,
         ranks={source.label: source.rank for source in sources if source.rank is not None},
         with_advice=request.advice,
-        memory_label=profile.memory_label if profile else DRAM,
+        memory_label=machine.instruction.memory_label if machine else DRAM,
     )
     return Analysis(
         sources=reading.labels,
@@ -128,7 +137,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         clock=clocks.sm,
         notes=(*notes, *results.notes),
         capture_notes=(*notes, *results.capture_notes),
-        unknown_gpu=found if isinstance(found, InputError) else None,
+        unknown_gpu=found if isinstance(found, InputError) and not given else None,
         clocks=clocks,
         machine=machine,
         chip=chip,

@@ -80,7 +80,7 @@ def _by_basis(
     if flop is None and model == "flop" and choice is None:
         return [theoretical], [Note("no floating-point peak was measured on this GPU: ceilings are theoretical")]
     real = _Rooflines(_at_clocks(own, clocks), _at_clocks(flop, clocks) if flop else None)
-    note = Note(f"ceilings measured on {measured.gpu_name}, {measured.measured_at}")
+    note = Note(f"ceilings measured {measured.described}")
     return ([real, theoretical] if choice == "both" else [real]), [note]
 
 

@@ -21,6 +21,7 @@ kernels:
   "copy(float*)": {label: Copy}
 levels:
   hbm: {color: "tab:green", marker: "^"}
+  l2: {label: second level}
 """
 
 
@@ -40,7 +41,7 @@ def test_a_full_style_file(tmp_path):
         "triad": KernelStyle("Triad", "#0072B2", "o"),
         "copy(float*)": KernelStyle("Copy"),
     }
-    assert options.level_styles == {"hbm": LevelStyle("tab:green", "^")}
+    assert options.level_styles == {"hbm": LevelStyle("tab:green", "^"), "l2": LevelStyle(label="second level")}
 
 
 def test_an_empty_file_changes_nothing(tmp_path):
@@ -68,7 +69,8 @@ def test_an_empty_file_changes_nothing(tmp_path):
         ("kernels: {a: {marker: x}}", "kernels.a.marker: seen 'x'", "filled markers"),
         ("kernels: {a: {marker: 4}}", "kernels.a.marker: seen 4", "filled markers"),
         ("levels: {dram: {}}", "levels.dram", "l1, l2, hbm"),
-        ("levels: {hbm: {label: x}}", "levels.hbm.label", "color, marker"),
+        ("levels: {hbm: {label: 3}}", "levels.hbm.label: seen 3", "text"),
+        ("levels: {hbm: {size: 3}}", "levels.hbm.size", "label, color, marker"),
         ("a: [", "not YAML", "line"),
     ],
 )
