@@ -55,8 +55,8 @@ class FrameText:
 class Frame:
     """A figure being made. Lengths in points; ``outside`` is the legend's width right of the last axes.
 
-    ``above`` is the space between the title and the axes, for panel titles and labels. ``given`` axes are of a figure
-    that keeps its layout.
+    ``beyond`` is what texts take right of the axes, ``above`` is the space between the title and the axes, for panel
+    titles and labels. ``given`` axes are of a figure that keeps its layout.
     """
 
     figure: Figure
@@ -70,6 +70,7 @@ class Frame:
     table: NumberedTable | None
     notes: list[str]
     outside: float = 0.0
+    beyond: float = 0.0
     given: bool = False
 
     @classmethod
@@ -93,16 +94,17 @@ class Frame:
         table: NumberedTable | None = None,
         points: int = 0,
         above: float = 0.0,
+        beyond: float = 0.0,
     ) -> Frame:
         """An empty figure of about ``size`` inches; beside a table the axes grow with the number of ``points``."""
         wide, high = (inches * INCH for inches in size)
         top = _top(labels.subtitle) + above
-        width, height = wide - _LEFT - _RIGHT, high - top
+        width, height = wide - _LEFT - _RIGHT - beyond, high - top
         if table:
             growth = max(1.0, (points / _MANY_POINTS) ** 0.5)
             least = _NARROWEST * growth * len(panels) + _BETWEEN * (len(panels) - 1)
             width, height = max(least, width - _TABLE_GAP - table.width), height * growth
-            wide, high = width + _LEFT + _RIGHT, height + top
+            wide, high = width + _LEFT + _RIGHT + beyond, height + top
         bottom = _bottom(panels, width)
         height -= bottom
         notes = [
@@ -118,7 +120,7 @@ class Frame:
             figure.add_axes((left / wide, bottom / high, across / wide, height / high))
             for left, across in _columns(panels, width)
         )
-        return cls(figure, axes, tuple(panels), labels, size, width, height, above, table, notes)
+        return cls(figure, axes, tuple(panels), labels, size, width, height, above, table, notes, beyond=beyond)
 
     @property
     def ax(self) -> Axes:
@@ -134,7 +136,7 @@ class Frame:
             return self.figure
         bottom = _bottom(self.panels, self.width)
         top, note_height = _top(self.text.subtitle), len(self.notes) * NOTE_SIZE * text.LINE_HEIGHT
-        side = max(self.outside, self.table.width + _TABLE_GAP if self.table else 0.0)
+        side = self.beyond + max(self.outside, self.table.width + _TABLE_GAP if self.table else 0.0)
         legend_height = self._legend_height() if self.outside else 0.0
         beside = legend_height + (self.table.height if self.table else 0.0)
         wide = max(self.size[0] * INCH, _LEFT + self.width + side + _RIGHT)
@@ -146,7 +148,9 @@ class Frame:
             if panel.title:
                 write(self.figure, left, high - top - PANEL_SIZE, panel.title, across, size=PANEL_SIZE, gid="panel")
         if self.table:
-            draw_table(self.figure, self.table, _LEFT + self.width + _TABLE_GAP, high - top - legend_height)
+            draw_table(
+                self.figure, self.table, _LEFT + self.width + self.beyond + _TABLE_GAP, high - top - legend_height
+            )
         write_title(self.figure, _LEFT, wide - _LEFT - _RIGHT, self.text.title, self.text.subtitle)
         write_notes(self.figure, _LEFT * 0.3, base - bottom, self.notes, wide)
         return self.figure

@@ -52,10 +52,12 @@ def filled(marker: str, color: str) -> Line2D:
     return handle(marker=marker, markersize=6.5, color=color, markeredgecolor=INK, markeredgewidth=0.6)
 
 
-def draw_legend(ax: Axes, entries: Sequence[LegendEntry], obstacles: Obstacles, *, inside: bool = False) -> float:
+def draw_legend(
+    ax: Axes, entries: Sequence[LegendEntry], obstacles: Obstacles, *, inside: bool = False, beyond: float = 0.0
+) -> float:
     """Put the legend on a free area, else right of the axes (``inside``: where it covers least).
 
-    Returns the width in points that it needs right of the axes, or 0.
+    Returns the width in points that it needs right of the axes, or 0; ``beyond`` points there are taken.
     """
     if not entries:
         return 0.0
@@ -72,7 +74,7 @@ def draw_legend(ax: Axes, entries: Sequence[LegendEntry], obstacles: Obstacles, 
             return 0.0
     _fill(legend, entries, _TEXT_WIDTHS[0])
     legend.set_loc("upper left")
-    legend.set_bbox_to_anchor((1.0 + _PAD / (x1 - x0), 1.0), transform=ax.transAxes)
+    legend.set_bbox_to_anchor((1.0 + (beyond + _PAD) / (x1 - x0), 1.0), transform=ax.transAxes)
     return _size(ax, legend)[0] + 2 * _PAD
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from roofctl.core.errors import InputError
 from roofctl.plots import text
-from roofctl.plots.axes import tick_text
+from roofctl.plots.axes import tick_writer
 from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions
 from roofctl.plots.style_file import load_style
 from roofctl.plots.text import percent
@@ -113,10 +113,16 @@ def test_listing_joins_runs():
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.001, "0.001"), (0.01, "0.01"), (1, "1"), (1000, "1000"), (1e4, "1e4"), (1e-4, "1e-4")]
+    ("decades", "shown"),
+    [
+        (range(-3, 4), ["0.001", "0.01", "0.1", "1", "10", "100", "1000"]),
+        (range(2, 5), ["10²", "10³", "10⁴"]),
+        ((-4, 0), ["10⁻⁴", "10⁰"]),
+    ],
 )
-def test_ticks(value, shown):
-    assert tick_text(value) == shown
+def test_ticks(decades, shown):
+    write = tick_writer(decades)
+    assert [write(10.0**decade) for decade in decades] == shown
 
 
 @pytest.mark.parametrize(
