@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,34 @@ def _spaces(_context: click.Context, _option: click.Parameter, value: str | None
 def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Levels, each once; ``dram`` is another name of ``hbm``."""
     return tuple(dict.fromkeys(LEVEL_ALIASES.get(value, value) for value in values))
+
+
+def look_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options on size, resolution, font, limits and legend of a picture."""
+    options = (
+        click.option("--title", help="Title of the picture; '' for none."),
+        click.option("--size", metavar="WxH", help="Size: 3.4x2.6in, 86x60mm."),
+        click.option("--width", metavar="column|page|WIDTH", help="Width, the height in proportion: column is 3.4in."),
+        click.option("--dpi", type=int, help="Dots per inch of a PNG."),
+        click.option("--font", metavar="FAMILY", help="Font, such as 'DejaVu Serif'."),
+        click.option("--xlim", metavar="LOW,HIGH", help="Limits of the x axis."),
+        click.option("--ylim", metavar="LOW,HIGH", help="Limits of the y axis."),
+        click.option(
+            "--legend", type=click.Choice(["auto", "right", "below", "none"]), help="Where the legend stands."
+        ),
+        click.option("--labeled", type=click.IntRange(1), metavar="N", help="Kernels with a label; default: 10."),
+        click.option("--zones", is_flag=True, help="Shade where memory and where the peak limits."),
+        click.option(
+            "--style",
+            "styles",
+            multiple=True,
+            metavar="NAME|FILE.yaml",
+            help="paper, talk, notebook, or a file with all of these; repeatable.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -69,8 +98,7 @@ def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str
 @click.option("--label", "labels", multiple=True, metavar="NAME=TEXT", help="Label of a kernel or level.")
 @click.option("--color", "colors", multiple=True, metavar="NAME=COLOR", help="Color of a kernel or level.")
 @click.option("--marker", "markers", multiple=True, metavar="NAME=MARKER", help="Marker of a kernel or level: s, ^.")
-@click.option("--title", help="Title of the picture.")
-@click.option("--style", type=click.Path(path_type=Path), metavar="FILE.yaml", help="All of these, from a file.")
+@look_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="A .png, .svg or .pdf file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @talk_options
@@ -126,10 +154,12 @@ def _check_together(options: dict[str, Any]) -> None:
 
 def _picture_request(options: dict[str, Any]) -> PictureRequest:
     from roofctl.output.picture import PictureRequest
+    from roofctl.plots.look import LOOKS
 
-    names = ("mode", "levels", "ceiling_levels", "walls", "spread", "style", "labels", "colors", "markers")
+    names = ("mode", "levels", "ceiling_levels", "walls", "spread", "styles", "labels", "colors", "markers")
     return PictureRequest(
         **{name: options[name] for name in names},
-        title=options["title"] or "",
+        title=options["title"],
+        look={key: options[key] for key in LOOKS if options.get(key) not in (None, False)},
         all_peaks="all" in options["precisions"],
     )

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from roofctl.core.levels import LEVELS
 from roofctl.core.notes import Note
 from roofctl.output.captions import subtitle
 from roofctl.plots.figure import Axes, Figure, hierarchical, multi
+from roofctl.plots.look import LOOKS
 from roofctl.plots.page import save
 from roofctl.plots.select import check_drawable, longest, with_needed_peaks
 from roofctl.plots.style import PlotOptions
-from roofctl.plots.style_file import load_style, restyle
+from roofctl.plots.style_file import load_look, restyle, set_look
 from roofctl.plots.time import time
 from roofctl.plots.walls import walls
 from roofctl.roofline.model import KernelPoints, Roofline
@@ -34,8 +35,9 @@ class PictureRequest:
 
     ``mode`` None is one kernel on all its levels, or many kernels. No ``levels`` are all of them, of many kernels HBM.
     ``ceiling_levels`` are those whose ceilings are drawn; none are the levels of the points. With ``walls`` the picture
-    is of the memory walls of these address spaces. ``all_peaks`` draws the peaks of work that no kernel does. ``style``
-    is a YAML file; ``labels``, ``colors`` and ``markers`` are ``NAME=VALUE``, of a kernel or a level.
+    is of the memory walls of these address spaces. ``all_peaks`` draws the peaks of work that no kernel does.
+    ``styles`` are presets or YAML files, ``look`` are values by the keys ``plots.look.LOOKS``; ``labels``, ``colors``
+    and ``markers`` are ``NAME=VALUE``, of a kernel or a level.
     """
 
     mode: Mode | None = None
@@ -44,8 +46,9 @@ class PictureRequest:
     walls: tuple[Space, ...] = ()
     all_peaks: bool = False
     spread: bool = False
-    title: str = ""
-    style: Path | None = None
+    title: str | None = None
+    styles: tuple[str, ...] = ()
+    look: Mapping[str, Any] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
     colors: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()
@@ -150,9 +153,12 @@ def _options(
         subtitle=subtitle(analysis, rooflines),
         remarks=analysis.clocks.remarks,
     )
-    if request.style:
-        options = load_style(request.style, options)
+    for style in request.styles:
+        options = load_look(style, options)
+    for key in LOOKS:
+        if key in request.look:
+            options = set_look(options, key, request.look[key])
     for attribute, entries in (("label", request.labels), ("color", request.colors), ("marker", request.markers)):
         for entry in entries:
             options = restyle(options, attribute, entry, analysis.results.points)
-    return replace(options, spread=request.spread, title=request.title or options.title)
+    return replace(options, spread=request.spread, title=options.title if request.title is None else request.title)

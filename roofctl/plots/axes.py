@@ -19,6 +19,10 @@ from roofctl.roofline.model import Point
 
 LABEL_SIZE: Final = 9.0
 
+_PEAK_TEXT: Final = 13.0
+"""Points above the highest peak, for its name."""
+
+_FEWEST_TICKS: Final = 2
 _MOST_TICKS: Final = 9
 
 
@@ -43,8 +47,10 @@ def set_limits(ax: Axes, data: PlotData, heights: Sequence[float] = (), without:
     # The text of an instruction peak stands on its line; those of types of operation stand right of the axes.
     right = max([max(ridges) * (16 if data.units.transactions else 10), *(i * 5 for i in intensities)])
     bottom = min([min(peaks) / 300, *(r / 5 for r in rates)])
-    top = max([max(peaks) * 2.2, *(r * 2.5 for r in rates)])
-    log_axes(ax, (left, right), (bottom, top))
+    text_share = _PEAK_TEXT / (ax.get_window_extent().height * 72 / ax.figure.dpi)
+    above_peak = (max(peaks) / bottom) ** (text_share / (1 - text_share))
+    top = max([max(peaks) * max(2.2, above_peak), *(r * 2.5 for r in rates)])
+    log_axes(ax, data.options.xlim or (left, right), data.options.ylim or (bottom, top))
 
 
 def _slopes(data: PlotData, intensities: Sequence[float]) -> list[float]:
@@ -87,10 +93,14 @@ def name_axes(ax: Axes, x_name: str, y_name: str) -> None:
 def _decade_ticks(axis: Axis, limits: tuple[float, float], tick: Callable[[float], str] | None) -> None:
     low, high = limits
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    step = math.ceil((last - first + 1) / _MOST_TICKS)
+    step = max(1, math.ceil((last - first + 1) / _MOST_TICKS))
     decades = range(first, last + 1, step)
+    ticks = [10.0**d for d in decades]
+    for steps in ((1, 2, 5), range(1, 10)):
+        if len(ticks) < _FEWEST_TICKS:  # limits of the user within a decade or two
+            ticks = [n * 10.0**d for d in range(first - 1, last + 1) for n in steps if low <= n * 10.0**d <= high]
     write = tick or tick_writer(decades)
-    axis.set_major_locator(FixedLocator([10.0**d for d in decades]))
+    axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
     minor = [10.0**d * n for d in range(first - 1, last + 1) for n in range(2, 10)] if step == 1 else []
     axis.set_minor_locator(FixedLocator([m for m in minor if low < m < high]))
@@ -110,8 +120,10 @@ def tick_writer(decades: Sequence[int]) -> Callable[[float], str]:
     short = all(-3 <= decade <= 3 for decade in decades)  # noqa: PLR2004  plain numbers of at most five characters
 
     def write(value: float) -> str:
-        decade = round(math.log10(value))
-        return f"{10.0**decade:.{max(0, -decade)}f}" if short else f"10{str(decade).translate(_SUPERSCRIPTS)}"
+        decade = round(math.log10(value), 6)
+        if short or decade != round(decade):
+            return f"{value:.6g}"
+        return f"10{str(round(decade)).translate(_SUPERSCRIPTS)}"
 
     return write
 

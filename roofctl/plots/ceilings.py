@@ -80,6 +80,40 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
                 _draw_sustained(ax, data, peak, leftmost, stroke)
 
 
+def draw_zones(ax: Axes, data: PlotData) -> None:
+    """Shade what memory limits, left of the outermost level's ridge, and what the highest peak limits, right of it."""
+    for name, xs, tops, color in _zones(ax, data):
+        bottoms = [ax.get_ylim()[0]] * len(xs)
+        area = ax.fill_between(xs, bottoms, tops, color=color, alpha=0.07, linewidth=0, zorder=0.5)
+        area.set_gid(f"zone-{name}")
+
+
+def _zones(ax: Axes, data: PlotData) -> list[tuple[str, list[float], list[float], str]]:
+    """Name, x and height of the upper edge, and colour of each zone; none where the ridge is not in the picture."""
+    roofline, level = data.rooflines[0], data.roof_levels[-1]
+    ridge, peak = roofline.ridge(level), roofline.peak
+    (left, right), bottom = ax.get_xlim(), ax.get_ylim()[0]
+    if ridge is None or peak is None or not left < ridge < right:
+        return []
+    top, start = peak.per_second / data.rate_unit, (roofline.attainable(level, left) or 0.0) / data.rate_unit
+    return [
+        ("memory bound", [left, ridge], [max(start, bottom), top], "#0072B2"),
+        ("compute bound", [ridge, right], [top, top], "#E69F00"),
+    ]
+
+
+def _label_zones(ax: Axes, data: PlotData, obstacles: Obstacles) -> None:
+    """The name of each zone above the x axis, where it covers nothing."""
+    bottom = ax.get_ylim()[0]
+    for name, xs, _, _ in _zones(ax, data):
+        start, end = (to_points(ax, x, bottom) for x in xs)
+        for lift in (0.9, 2.2, 3.5):
+            placed = along_line(start, end, name, obstacles, lifts=(lift,))
+            if placed.free:
+                write_along(ax, placed, obstacles, color=FAINT, gid="zone")
+                break
+
+
 def _slope_end(roofline: Roofline, level: str, right: float) -> tuple[float, float] | None:
     """Intensity and work per second where a level's slope ends: at its ridge, or without a peak at the right edge."""
     ridge = roofline.ridge(level)
@@ -168,6 +202,8 @@ def label_ceilings(ax: Axes, data: PlotData, obstacles: Obstacles, *, colored: b
     """Each ceiling's name along its line, where nothing else is; ``beside``: those of peaks right of the axes."""
     if beside:
         _label_peaks_beside(ax, data)
+    if data.options.zones:
+        _label_zones(ax, data, obstacles)
     for label, peaks in [] if beside else peak_labels(data):
         _label_peak(ax, label, peaks, data, obstacles)
     for level in data.roof_levels:

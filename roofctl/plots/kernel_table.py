@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from roofctl.plots import text
 from roofctl.plots.data import PlotData, share_of, type_text
-from roofctl.plots.page import INCH
+from roofctl.plots.legend import INCH, NARROW
 from roofctl.plots.style import FAINT, INK, REST
 
 TABLE_SIZE: Final = 7.5
@@ -86,7 +86,8 @@ def lay_out_table(
         others = [k for k in map(data.kernels.__getitem__, rest) if (k.number, k.kernel, k.note) not in own]
         rows.append(TableRow("", REST, f"{len(rest)} others", "", _share_text(share_of(others) if others else None)))
     height = data.options.size[1] * INCH - _AROUND
-    return _lay_out_rows(rows, data.options.legend_rows or max(1, int(height / ROW - _TABLE_HEAD)))
+    most = len(rows) if data.options.size[0] * INCH < NARROW else max(1, int(height / ROW - _TABLE_HEAD))
+    return _lay_out_rows(rows, data.options.legend_rows or most)
 
 
 def _share_text(share: float | None) -> str:

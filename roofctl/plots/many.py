@@ -14,8 +14,9 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from roofctl.plots.axes import line_obstacles
 from roofctl.plots.data import PlotData, type_text
-from roofctl.plots.labels import Named, label_points, name_points, position_of
+from roofctl.plots.labels import Named, add_markers, label_points, name_points, position_of
 from roofctl.plots.legend import LegendEntry, filled, handle
 from roofctl.plots.outliers import Outlier
 from roofctl.plots.placement import Obstacles
@@ -71,7 +72,7 @@ def draw_multi(ax: Axes, data: PlotData, outliers: Sequence[Outlier]) -> None:
             ax.plot(ends, [height, height], color=color, linewidth=0.7, alpha=0.6, gid="join", zorder=3)
         for point in points:
             _draw_kernel(ax, kernel, point, index, data)
-    for outlier in outliers:
+    for outlier in (each for each in outliers if not each.hidden):
         draw_outlier(ax, outlier, color_of(data, outlier.index))
 
 
@@ -91,6 +92,17 @@ def _draw_issued(ax: Axes, kernel: KernelPoints, point: Point, color: str, data:
         reach, rate = 1.35, other[0] / data.rate_unit
         ends = [point.intensity / reach, point.intensity * reach]
         ax.plot(ends, [rate, rate], color=color, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
+
+
+def marker_obstacles(ax: Axes, data: PlotData, outliers: Sequence[Outlier]) -> Obstacles:
+    """Every line drawn so far, and the markers."""
+    obstacles, far = line_obstacles(ax), {id(outlier.point) for outlier in outliers}
+    for index in data.drawn:
+        for point in data.points_of(data.kernels[index]):
+            if id(point) not in far:
+                add_markers([position_of(ax, point, data)], obstacles, size_of(data, index, point.level) + 1.5)
+    add_markers([outlier.position(ax) for outlier in outliers if not outlier.hidden], obstacles)
+    return obstacles
 
 
 def write_names(ax: Axes, data: PlotData, obstacles: Obstacles) -> bool:
@@ -118,6 +130,7 @@ def write_numbers(ax: Axes, data: PlotData, outliers: Sequence[Outlier], obstacl
             " ".join(filter(None, [str(outlier.index + 1) if outlier.index in data.labeled else "", outlier.text])),
         )
         for outlier in outliers
+        if not outlier.hidden
     ]
     label_points(ax, numbered, values, obstacles)
 

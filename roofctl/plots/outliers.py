@@ -40,6 +40,7 @@ class Outlier:
     across: int
     up: int
     text: str
+    hidden: bool = False
 
     @property
     def marker(self) -> str:
@@ -55,28 +56,41 @@ class Outlier:
         return min(max(x, left), right), min(max(y, bottom), top)
 
 
-def outliers(data: PlotData) -> list[Outlier]:
-    """The outliers among the points of many kernels, on either axis."""
+def outliers(data: PlotData) -> tuple[list[Outlier], int]:
+    """The outliers among the points of many kernels, on either axis.
+
+    The number is of those without a label beyond the user's limits, which are not drawn.
+    """
     points = [(index, point) for index in data.drawn for point in data.points_of(data.kernels[index])]
-    if len(points) < _FEWEST:
-        return []
+    x_limits, y_limits = data.options.xlim, data.options.ylim
     roofs = [(level, peak) for roofline in data.rooflines for peak in roofline.peaks for level in data.roof_levels]
     ridges = [r for roofline in data.rooflines for level, peak in roofs if (r := roofline.ridge(level, peak.work))]
     peaks = [peak.per_second for roofline in data.rooflines for peak in roofline.peaks]
-    across = _sides([point.intensity for _, point in points], ridges)
-    up = _sides([point.per_second for _, point in points], peaks)
-    found = []
+    xs, ys = [point.intensity for _, point in points], [point.per_second / data.rate_unit for _, point in points]
+    across = _beyond(xs, *x_limits) if x_limits else _sides(xs, ridges)
+    up = _beyond(ys, *y_limits) if y_limits else _sides(ys, [peak / data.rate_unit for peak in peaks])
+    found, hidden, labeled = list[Outlier](), 0, data.labeled
     for (index, point), one, other in zip(points, across, up, strict=True):
-        if (one or other) and (data.kernels[index].time_share or 0.0) < _MOST_SHARE:
+        chosen = (one and x_limits) or (other and y_limits)
+        if chosen or ((one or other) and (data.kernels[index].time_share or 0.0) < _MOST_SHARE):
             height = point.per_second / data.rate_unit
             texts = [significant(point.intensity, 2)] if one else []
             texts += [f"{significant(height, 2)} {data.units.rate_name}"] if other else []
-            found.append(Outlier(index, point, height, one, other, ", ".join(texts)))
-    return found
+            hides = bool(chosen) and index not in labeled
+            hidden += hides
+            found.append(Outlier(index, point, height, one, other, ", ".join(texts), hides))
+    return found, hidden
+
+
+def _beyond(values: Sequence[float], low: float, high: float) -> list[int]:
+    """-1 or 1 for each value beyond the limits of the user."""
+    return [-1 if value < low else 1 if value > high else 0 for value in values]
 
 
 def _sides(values: Sequence[float], anchors: Sequence[float]) -> list[int]:
     """-1 or 1 for each value that is far below or above all others and the ``anchors``, which stay in the picture."""
+    if len(values) < _FEWEST:
+        return [0] * len(values)
     most = max(1, int(len(values) * _MOST_PART))
     logs = [math.log10(value) for value in values]
     kept = sorted([*logs, *(math.log10(value) for value in anchors)])

@@ -36,6 +36,9 @@ _WORK_COLORS: Final = {
 }
 _OTHER_WORK_COLORS: Final = ("#B15928", "#1B7837", "#C51B7D", "#01665E", "#7F6000", "#5E4FA2")
 
+FONT: Final = "DejaVu Sans"
+"""Shipped with matplotlib, so a figure looks the same on every machine."""
+
 INK: Final = "#222222"
 FAINT: Final = "#666666"
 REST: Final = "#B0B0B0"
@@ -63,6 +66,10 @@ class LevelStyle:
     label: str | None = None
 
 
+LEGENDS: Final = ("auto", "right", "below", "none")
+"""Where the legend stands: in a free area of the axes or else right of them, right, below, or nowhere."""
+
+
 @dataclass(frozen=True)
 class PlotOptions:
     """What a user can choose about a figure.
@@ -72,10 +79,12 @@ class PlotOptions:
     ``labeled`` is how many of many kernels get a label. ``size`` is width and height in inches of a figure without a
     table: one with a table may grow.
     ``legend_rows`` is how many rows a column of the table holds; None is as many as fit.
+    ``xlim`` and ``ylim`` replace the limits that follow from the data. ``legend`` is one of ``LEGENDS``, ``font`` a
+    family, ``zones`` shades where memory or the peak limits. A ``title`` of None is the picture's own, "" is none.
     ``spread``: error bars over launches. ``remarks`` are footnotes of the caller, above the figure's own.
     """
 
-    title: str = ""
+    title: str | None = None
     subtitle: str = ""
     levels: tuple[str, ...] = LEVELS
     ceiling_levels: tuple[str, ...] = ()
@@ -83,6 +92,12 @@ class PlotOptions:
     kernels: Mapping[str, KernelStyle] = field(default_factory=dict)
     level_styles: Mapping[str, LevelStyle] = field(default_factory=dict)
     size: tuple[float, float] = (7.0, 4.6)
+    dpi: int = 220
+    font: str = FONT
+    xlim: tuple[float, float] | None = None
+    ylim: tuple[float, float] | None = None
+    legend: str = "auto"
+    zones: bool = False
     labeled: int = MOST_LABELED
     legend_rows: int | None = None
     spread: bool = False

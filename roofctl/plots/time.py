@@ -23,7 +23,7 @@ from roofctl.plots.data import PlotData, for_whom, share_of
 from roofctl.plots.frame import Frame, FrameText, Panel
 from roofctl.plots.kernel_table import lay_out_table
 from roofctl.plots.labels import Named, add_markers, along_line, name_points, number_points, write_along
-from roofctl.plots.legend import LegendEntry, draw_legend, filled, handle
+from roofctl.plots.legend import LegendEntry, filled, handle
 from roofctl.plots.many import sample
 from roofctl.plots.page import settings
 from roofctl.plots.placement import LINE, TEXT, Obstacles, Position, box
@@ -49,14 +49,16 @@ def time(roofline: Roofline, timings: Sequence[Timing], options: PlotOptions | N
 
     ``options.levels`` are those that the memory time is taken from. Raises InputError when no kernel can be drawn.
     """
-    data = time_data(roofline, timings, options or PlotOptions())
-    plot = data.plot
-    with settings():
-        title = plot.options.title or (_TITLE if plot.many else f"{_TITLE}: {plot.names[0]}")
+    options = options or PlotOptions()
+    with settings(options.font):
+        data = time_data(roofline, timings, options)
+        plot = data.plot
+        title = _TITLE if plot.many else f"{_TITLE}: {plot.names[0]}"
+        title = title if options.title is None else options.title
         labels = FrameText(title, plot.options.subtitle, _footnotes(data))
         rest = [point.index for point in data.points if point.index not in data.labeled]
         table = lay_out_table(plot, data.labeled, rest, data.color) if data.numbered else None
-        frame = Frame.blank(labels, [Panel(_X_NAME)], plot.options.size, table=table, points=2 * len(data.labeled))
+        frame = Frame.blank(labels, [Panel(_X_NAME)], options, table=table, points=2 * len(data.labeled))
         set_limits(frame.ax, data)
         dress(frame.ax, _X_NAME, _Y_NAMES[roofline.model], _tick)
         frame.ax.grid(visible=False, which="both")
@@ -72,7 +74,7 @@ def time(roofline: Roofline, timings: Sequence[Timing], options: PlotOptions | N
         _draw_contours(frame.ax, obstacles)
         named = _label_kernels(frame.ax, data, obstacles)
         _reserve_corner(frame.ax, data, obstacles)
-        frame.outside = draw_legend(frame.ax, _entries(data, corner=corner, kernels=not named), obstacles)
+        frame.add_legend(_entries(data, corner=corner, kernels=not named), obstacles)
         return frame.finish()
 
 

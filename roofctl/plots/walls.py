@@ -24,7 +24,7 @@ from roofctl.plots.data import PlotData, compose, for_whom, label_some
 from roofctl.plots.frame import Frame, FrameText, Panel
 from roofctl.plots.kernel_table import lay_out_table
 from roofctl.plots.labels import add_markers, along_line, number_points, position_of, write_along
-from roofctl.plots.legend import LegendEntry, draw_legend, filled
+from roofctl.plots.legend import LegendEntry, filled
 from roofctl.plots.page import settings
 from roofctl.plots.placement import Obstacles
 from roofctl.plots.points import draw_marker, hollow_entries, remarks
@@ -129,18 +129,20 @@ def walls(
             f"no kernel has a {' or '.join(spaces)} memory access to draw ({'; '.join(reasons[:_REASONS])})",
             hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
         )
-    data = _WallData(compose(rooflines, kernels, options), tuple(_SPACES[name] for name in spaces), drawn)
-    with settings():
+    with settings(options.font):
+        data = _WallData(compose(rooflines, kernels, options), tuple(_SPACES[name] for name in spaces), drawn)
         rest = [index for index in drawn if index not in data.labeled]
         table = lay_out_table(data.plot, data.labeled, rest, data.color)
-        labels = FrameText(options.title or "Memory walls", options.subtitle, _footnotes(data))
+        labels = FrameText(
+            "Memory walls" if options.title is None else options.title, options.subtitle, _footnotes(data)
+        )
         panels = [space.panel for space in data.spaces]
-        frame = Frame.blank(labels, panels, options.size, table=table, above=_ABOVE)
+        frame = Frame.blank(labels, panels, options, table=table, above=_ABOVE)
         limits = _rate_limits(data)
         for ax, space in zip(frame.axes, data.spaces, strict=True):
             obstacles = _draw_panel(ax, space, data, limits)
             if ax is frame.axes[-1]:
-                frame.outside = draw_legend(ax, _entries(data), obstacles)
+                frame.add_legend(_entries(data), obstacles)
             numbers = [
                 (position_of(ax, point, data.plot), index + 1)
                 for index, point in data.points(space)

@@ -14,6 +14,7 @@ from matplotlib.text import Text
 
 from roofctl.core.errors import InputError
 from roofctl.plots.figure import KernelStyle, LevelStyle, PlotOptions, hierarchical, multi, save
+from roofctl.plots.style import KERNEL_COLORS, REST
 from roofctl.roofline.model import Bandwidth, Clock, KernelPoints, Peak, Point, Roofline, Spread, Sustained
 
 from support.figures import (
@@ -675,3 +676,87 @@ def test_a_theoretical_peak_among_measured_ones_is_a_footnote():
     roofline = replace(flop_h200(), peak=peak, others=(), bandwidths=bandwidths)
     figure = multi([roofline], [operations("bf16_sparse_tc", 300.0, 1800e12)], HBM_ONLY)
     assert texts(figure, "footnote") == ["BF16 2:4 tensor: theoretical peak, no calibration measures it"]
+
+
+# --- looks ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [6, 30])
+@pytest.mark.parametrize("legend", ["auto", "right", "below", "none"])
+@pytest.mark.parametrize("size", [(3.4, 3.1), (7.0, 4.6)])
+def test_legend_and_table_stay_in_the_figure_and_apart(count, legend, size):
+    figure = multi([h200(), h200("measured", 0.9)], spread(count), replace(HBM_ONLY, legend=legend, size=size))
+    figure.canvas.draw()
+    drawn = figure.axes[0].get_legend()
+    assert (drawn is None) == (legend == "none")
+    areas = [*boxes(figure, "table"), *boxes(figure, "footnote"), figure.axes[0].xaxis.label.get_window_extent()]
+    areas += [drawn.get_window_extent()] if drawn else []
+    assert all(a.x0 >= 0 and a.y0 >= 0 and a.x1 <= figure.bbox.x1 and a.y1 <= figure.bbox.y1 for a in areas)
+    assert not any(overlapping(a, b) for a, b in itertools.combinations(areas, 2))
+    if legend == "none":
+        assert not boxes(figure, "table")
+
+
+def test_limits_of_the_user_and_what_lies_beyond():
+    kernels = [replace(k, time_share=0.01) for k in spread(12)]
+    figure = multi([h200()], kernels, replace(HBM_ONLY, xlim=(20.0, 30.0), ylim=(50.0, 2000.0), labeled=2))
+    ax = figure.axes[0]
+    assert (ax.get_xlim(), ax.get_ylim()) == ((20.0, 30.0), (50.0, 2000.0))
+    inside = [
+        k for k in kernels if 20 <= k.point("hbm").intensity <= 30 and 50e9 <= k.point("hbm").per_second <= 2000e9
+    ]
+    assert len(lines(figure, "point")) == len(inside) < 12
+    assert len(lines(figure, "outlier")) == len([k for k in kernels[:2] if k not in inside])
+    hidden = len([k for k in kernels[2:] if k not in inside])
+    assert any(line.startswith(f"{hidden} points without a label") for line in texts(figure, "footnote"))
+
+
+def test_zones_end_at_the_ridge_of_the_outermost_level():
+    assert not [c for c in multi([h200()], spread(3)).axes[0].collections if "zone" in (c.get_gid() or "")]
+    figure = multi([h200()], spread(3), PlotOptions(zones=True))
+    zones = {c.get_gid(): c.get_paths()[0].get_extents() for c in figure.axes[0].collections}
+    assert zones["zone-memory bound"].x1 == pytest.approx(HBM_RIDGE)
+    assert zones["zone-compute bound"].x0 == pytest.approx(HBM_RIDGE)
+    assert zones["zone-memory bound"].y1 == pytest.approx(PEAK / 1e9)
+
+
+def test_without_a_title_the_axes_start_higher():
+    plain, bare = (multi([h200()], spread(3), PlotOptions(title=title)) for title in (None, ""))
+    assert texts(bare, "title") == []
+    assert bare.axes[0].get_position().y1 > plain.axes[0].get_position().y1
+
+
+# Linear RGB to linear RGB as a person with the deficiency sees it, severity 1.0:
+# G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, IEEE TVCG 15 (2009) 1291.
+DEFICIENCIES = {
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def _lab(color, matrix=None):
+    """CIE L*a*b* of an sRGB colour (D65), as seen through ``matrix``."""
+    rgb = [((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else c / 12.92 for c in mpl.colors.to_rgb(color)]
+    if matrix:
+        rgb = [min(1.0, max(0.0, sum(w * c for w, c in zip(row, rgb, strict=True)))) for row in matrix]
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = [sum(w * c for w, c in zip(row, rgb, strict=True)) for row in to_xyz]
+    x, y, z = (t ** (1 / 3) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116
+               for t in (v / white for v, white in zip(xyz, (0.9505, 1.0, 1.089), strict=True)))  # fmt: skip
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("deficiency", [None, *DEFICIENCIES])
+def test_colours_of_the_first_kernels_differ_for_every_kind_of_vision(deficiency):
+    seen = [_lab(color, DEFICIENCIES.get(deficiency)) for color in KERNEL_COLORS[:8]]
+    assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) > 12
+
+
+def test_in_grey_a_picture_of_many_kernels_is_read_by_numbers():
+    # Ten colours cannot all differ in lightness: each labeled kernel has its number at its points and in the table.
+    figure = multi([h200()], spread(20, twins=False), HBM_ONLY)
+    numbers = {n for label in texts(figure, "number") for n in label.split(", ")}
+    assert set(texts(figure, "table-number")) <= numbers
+    assert REST not in KERNEL_COLORS
+    assert len(set(mpl.colors.to_rgb(REST))) == 1
