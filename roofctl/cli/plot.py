@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import say, say_notes, talk_options
+from roofctl.cli.common import put, say, say_notes, talk_options, terminal_width, use_color
 from roofctl.cli.inputs import (
     analysis_of,
     check_read,
@@ -21,6 +22,10 @@ from roofctl.core.levels import LEVEL_ALIASES
 
 if TYPE_CHECKING:
     from roofctl.output.picture import PictureRequest
+    from roofctl.study.analyse import Analysis
+
+
+_COLUMNS = 100
 
 
 def _spaces(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -101,8 +106,10 @@ def look_options(command: Callable[..., None]) -> Callable[..., None]:
 @look_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="A .png, .svg or .pdf file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--terminal", "in_terminal", is_flag=True, help="Draw on stdout, as wide as the terminal.")
+@click.option("--ascii", "ascii_only", is_flag=True, help="With --terminal: ASCII characters only.")
 @talk_options
-def plot(output: Path | None, force: bool, **options: Any) -> None:
+def plot(output: Path | None, force: bool, in_terminal: bool, ascii_only: bool, **options: Any) -> None:
     """Draw the roofline of one kernel or of many.
 
     Points are warp instructions per second against warp instructions per 32-byte transaction
@@ -119,11 +126,13 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
       roofctl plot capture.csv --level hbm --ceiling-level l1 --ceiling-level l2 --ceiling-level hbm
       roofctl plot capture.csv --model flop --kernel gemm -o gemm.pdf
       roofctl plot capture.csv --walls global,shared
+      roofctl plot capture.csv --terminal
       roofctl plot capture.csv --mode time --model flop
     """
     from roofctl.plots.page import check_target
 
     _check_together(options)
+    _check_terminal(options, output, in_terminal=in_terminal, ascii_only=ascii_only)
     if output:
         check_target(output, force=force)
     analysis = analysis_of(request_of(options, advice=False))
@@ -132,11 +141,37 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
     from roofctl.output.picture import default_target, picture
 
     request = _picture_request(options)
+    if in_terminal:
+        _print(analysis, request, ascii_only=ascii_only)
+        return
     target = output or check_target(default_target(analysis, request), force=force)
     drawn = picture(analysis, request)
     say_notes(drawn.notes)
     drawn.save([target])
     say(f"Wrote {target}")
+    check_read(analysis)
+
+
+def _check_terminal(options: dict[str, Any], output: Path | None, *, in_terminal: bool, ascii_only: bool) -> None:
+    if ascii_only and not in_terminal:
+        raise click.UsageError("--ascii belongs to --terminal")
+    if in_terminal and (output or options["walls"] or options["mode"] == "time"):
+        raise click.UsageError("--terminal draws rooflines on stdout: without -o, --walls and --mode time")
+
+
+def _print(analysis: Analysis, request: PictureRequest, *, ascii_only: bool) -> None:
+    """The picture on stdout, as wide as the terminal; without a terminal 100 columns, and no colour."""
+    from roofctl.output.picture import in_terminal
+
+    text, notes = in_terminal(
+        analysis,
+        request,
+        width=terminal_width() or _COLUMNS,
+        colored=use_color(sys.stdout) and not ascii_only,
+        ascii_only=ascii_only or "utf" not in (sys.stdout.encoding or "").lower(),
+    )
+    put(text, styled=True)
+    say_notes(notes)
     check_read(analysis)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from roofctl.core.levels import LEVELS
 from roofctl.core.notes import Note
@@ -17,12 +17,14 @@ from roofctl.plots.page import save
 from roofctl.plots.select import check_drawable, longest, with_needed_peaks
 from roofctl.plots.style import PlotOptions
 from roofctl.plots.style_file import load_look, restyle, set_look
+from roofctl.plots.terminal import terminal
 from roofctl.plots.time import time
 from roofctl.plots.walls import walls
 from roofctl.roofline.model import KernelPoints, Roofline
 from roofctl.roofline.walls import Space, wall_points
 from roofctl.study.analyse import Analysis, timings_of
 
+Drawing = TypeVar("Drawing")
 Mode = Literal["hierarchical", "multi", "time"]
 
 _MANY_LEVELS: Final = ("hbm",)
@@ -92,27 +94,45 @@ def draw(analysis: Analysis, request: PictureRequest, ax: Axes | None = None) ->
     return _rates(analysis, request, ax).figure()
 
 
+def in_terminal(
+    analysis: Analysis, request: PictureRequest, *, width: int, colored: bool, ascii_only: bool
+) -> tuple[str, tuple[Note, ...]]:
+    """The roofline as text of at most ``width`` columns, and the notes on it. Raises InputError without a point."""
+    kernels, levels, notes, _ = _shown(analysis, request)
+    draw = partial(terminal, width=width, colored=colored, ascii_only=ascii_only)
+    return _drawn(analysis, request, kernels, draw, levels), notes
+
+
 def _rates(analysis: Analysis, request: PictureRequest, ax: Axes | None = None) -> Picture:
     """A roofline of one kernel (of several the longest), or of many."""
+    kernels, levels, notes, one = _shown(analysis, request)
+    draw = partial(hierarchical if one else multi, ax=ax)
+    return Picture(notes, partial(_drawn, analysis, request, kernels, draw, levels))
+
+
+def _shown(
+    analysis: Analysis, request: PictureRequest
+) -> tuple[Sequence[KernelPoints], tuple[str, ...], tuple[Note, ...], bool]:
+    """The kernels and levels of a roofline, the notes on it, and whether it is of one kernel."""
     kernels, notes = analysis.results.points, analysis.notes
     mode = request.mode or ("hierarchical" if len(analysis.results.kernels) == 1 else "multi")
     if mode == "multi":
-        return Picture(notes, partial(_rates_figure, analysis, request, kernels, partial(multi, ax=ax), _MANY_LEVELS))
+        return kernels, _MANY_LEVELS, notes, False
     several, kernels = len({kernel.number for kernel in kernels}), longest(kernels)
     if several > 1:
         share = "" if kernels[0].time_share is None else f" ({kernels[0].time_share:.0%} of the time)"
         name = kernels[0].short_name
         notes = (*notes, Note(f"{several} kernels; drawing the longest, {name}{share}; choose with --kernel"))
-    return Picture(notes, partial(_rates_figure, analysis, request, kernels, partial(hierarchical, ax=ax), LEVELS))
+    return kernels, LEVELS, notes, True
 
 
-def _rates_figure(
+def _drawn(
     analysis: Analysis,
     request: PictureRequest,
     kernels: Sequence[KernelPoints],
-    draw: Callable[[Sequence[Roofline], Sequence[KernelPoints], PlotOptions], Figure],
+    draw: Callable[[Sequence[Roofline], Sequence[KernelPoints], PlotOptions], Drawing],
     levels: tuple[str, ...],
-) -> Figure:
+) -> Drawing:
     levels = request.levels or levels
     check_drawable(kernels, levels)
     rooflines = with_needed_peaks(analysis.rooflines, kernels, common=request.all_peaks)
