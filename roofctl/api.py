@@ -77,7 +77,7 @@ class Report:
         """The document of ``report --format brief``: at most 4 kB as JSON."""
         return briefs.brief(self.analysis)
 
-    def plot(self, ax: Axes | None = None, *, levels: Sequence[str] = (), title: str = "") -> Figure:
+    def plot(self, ax: Axes | None = None, *, levels: Sequence[str] = (), title: str | None = None) -> Figure:
         """Draw the roofline of one kernel on all levels, or of many on HBM, or on ``levels`` (``l1``, ``l2``, ``hbm``).
 
         Into ``ax``, or as a new figure. The result is the figure. Raises InputError where the GPU is not known.
@@ -86,7 +86,7 @@ class Report:
 
         return draw(self._known(), PictureRequest(levels=tuple(levels), title=title), ax)
 
-    def save(self, file: Input, *, levels: Sequence[str] = (), title: str = "") -> None:
+    def save(self, file: Input, *, levels: Sequence[str] = (), title: str | None = None) -> None:
         """Write the picture of ``plot`` as .png, .svg or .pdf, by the name. Raises InputError and OSError."""
         from roofctl.output.picture import PictureRequest, picture
         from roofctl.plots.page import check_target

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,33 +14,48 @@ from matplotlib.lines import Line2D
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import base_name
 from roofctl.core.levels import LEVEL_ALIASES
+from roofctl.plots.look import LOOKS, PRESETS, with_look
 from roofctl.plots.style import LEVEL_LOOKS, KernelStyle, LevelStyle, PlotOptions
 from roofctl.roofline.model import KernelPoints
 
 Check = Callable[[Any], bool]
 
-_INCHES: Final = (3.0, 40.0)
 _COLOR: Final = 'a matplotlib color such as "#0072B2" or "tab:blue"'
 _STYLE_HINT: Final = 'a style file looks like: {title: Two kernels, kernels: {triad: {label: Triad, color: "#0072B2"}}}'
 _MARKER: Final = f"one of matplotlib's filled markers: {' '.join(str(m) for m in Line2D.filled_markers)}"
+
+
+def load_look(name: str, base: PlotOptions) -> PlotOptions:
+    """Options of ``--style NAME``: a preset, or else a style file."""
+    if name not in PRESETS:
+        return load_style(Path(name), base)
+    for key, value in PRESETS[name].items():
+        base = with_look(base, key, value)
+    return base
+
+
+def set_look(options: PlotOptions, key: str, value: Any) -> PlotOptions:
+    """``options`` with the value of an option of the command line. Raises InputError that names it."""
+    try:
+        return with_look(options, key, value)
+    except ValueError as error:
+        raise InputError(f"--{key} {value!r} cannot be used", hint=f"expected {error}") from error
 
 
 def load_style(path: Path, base: PlotOptions | None = None) -> PlotOptions:
     """Options of ``--style FILE.yaml`` laid over ``base``; unknown keys are errors."""
     base = base or PlotOptions()
     file = _StyleFile(path)
-    tree = file.mapping(file.document(), "", ("title", "subtitle", "size", "legend_rows", "kernels", "levels"))
+    tree = file.mapping(file.document(), "", ("title", "subtitle", *LOOKS, "kernels", "levels"))
     kernels = file.mapping(tree.get("kernels", {}), "kernels")
     levels = file.mapping(tree.get("levels", {}), "levels", (*LEVEL_LOOKS, *base.own_levels))
-    rows, size = tree.get("legend_rows", base.legend_rows), tree.get("size", base.size)
-    file.check("legend_rows", rows, _is_count, "a whole number, 1 or more")
-    file.check("size", size, _is_size, f"[width, height] in inches, each {_INCHES[0]:g} to {_INCHES[1]:g}")
+    for key in LOOKS:
+        if key in tree:
+            base = file.look(base, key, tree[key])
     return replace(
         base,
-        title=file.text(tree, "title", base.title),
+        title=file.text(tree, "title", base.title) if "title" in tree else base.title,
         subtitle=file.text(tree, "subtitle", base.subtitle),
-        size=(float(size[0]), float(size[1])),
-        legend_rows=rows,
         kernels={**base.kernels, **{name: file.kernel(name, value) for name, value in kernels.items()}},
         level_styles={**base.level_styles, **{name: file.level(name, value) for name, value in levels.items()}},
     )
@@ -90,18 +104,6 @@ def _is_marker(value: Any) -> bool:
     return isinstance(value, str) and value in Line2D.filled_markers
 
 
-def _is_count(value: Any) -> bool:
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1)
-
-
-def _is_size(value: Any) -> bool:
-    def inches(number: Any) -> bool:
-        plausible = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-        return plausible and _INCHES[0] <= number <= _INCHES[1]
-
-    return isinstance(value, list | tuple) and len(value) == len(_INCHES) and all(inches(v) for v in value)
-
-
 @dataclass(frozen=True)
 class _StyleFile:
     """Typed access to one style file; every error names the file and the key."""
@@ -141,10 +143,16 @@ class _StyleFile:
                 )
         return dict(value)
 
-    def text(self, tree: Mapping[str, Any], key: str, default: str) -> str:
+    def text(self, tree: Mapping[str, Any], key: str, default: str | None) -> str:
         value = tree.get(key, default)
         self.check(key, value, lambda v: isinstance(v, str), "text")
         return str(value)
+
+    def look(self, options: PlotOptions, key: str, value: Any) -> PlotOptions:
+        try:
+            return with_look(options, key, value)
+        except ValueError as error:
+            raise InputError(f"{self.path}: {key}: seen {value!r}, expected {error}", hint=_STYLE_HINT) from error
 
     def kernel(self, name: str, value: Any) -> KernelStyle:
         key = f"kernels.{name}"

@@ -19,7 +19,7 @@ from roofctl.plots.labels import add_markers, along_line, write_along
 from roofctl.plots.legend import LegendEntry, draw_legend, handle
 from roofctl.plots.page import settings
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.style import FAINT, KERNEL_COLORS
+from roofctl.plots.style import FAINT, KERNEL_COLORS, PlotOptions
 
 Points = Sequence[tuple[float, float]]
 
@@ -62,7 +62,7 @@ def draw(picture: SweepPicture) -> Figure:
     panels = [panel for _, panel in chosen]
     with settings():
         size = (_SIZE[0] * sum(panel.share for panel in panels), _SIZE[1])
-        frame = Frame.blank(FrameText(picture.title, picture.subtitle), panels, size)
+        frame = Frame.blank(FrameText(picture.title, picture.subtitle), panels, PlotOptions(size=size))
         for ax, (series, panel) in zip(frame.axes, chosen, strict=True):
             if series is picture.working_set:
                 _draw_working_set(ax, picture, panel.x_name)
