@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -35,6 +35,16 @@ def _clock(_context: click.Context, _option: click.Parameter, value: str | None)
     return hertz
 
 
+NAME_FILTERS: Final = (
+    click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose demangled name matches anywhere."),
+    click.option("--kernel-base", default="", metavar="REGEX", help="Only kernels whose base name matches, as in ncu."),
+    click.option(
+        "--exclude", default="", metavar="REGEX", help="Leave out kernels by the name, or base name beside that filter."
+    ),
+)
+"""Filters of kernels by name."""
+
+
 def input_options(command: F) -> F:
     """INPUTs and the options that control how inputs become kernels and ceilings."""
     options = (
@@ -45,9 +55,14 @@ def input_options(command: F) -> F:
             type=click.Choice(["theoretical", "measured", "both"]),
             help="Which ceilings; default: measured ones where they exist.",
         ),
-        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose base name matches."),
-        click.option("--exclude", default="", metavar="REGEX", help="Leave out kernels whose base name matches."),
-        click.option("--match-full", is_flag=True, help="--kernel and --exclude match the full name."),
+        *NAME_FILTERS,
+        click.option(
+            "--names",
+            type=click.Choice(["short", "base", "full"]),
+            default="short",
+            show_default=True,
+            help="What kernels are called: a short name, the function's base name, or all of it, demangled.",
+        ),
         click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N longest by total time."),
         click.option(
             "--group",
@@ -130,7 +145,8 @@ def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisReque
         precisions=precisions,
         clock=options["clock"],
         advice=advice,
-        selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
+        names=options["names"],
+        selection=Selection(options["kernel"], options["kernel_base"], options["exclude"], options["top"]),
     )
 
 

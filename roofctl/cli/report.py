@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="After a table or Markdown: verdict and advice for the five longest kernels.",
 )
-@click.option("--names", is_flag=True, help="After a table or Markdown: the full name behind each number.")
 @click.option("--times", is_flag=True, help="The times that bound a launch: compute, each level, the launch itself.")
 @talk_options
-def report(form: str, names: bool, advice: bool, times: bool, **options: Any) -> None:
+def report(form: str, advice: bool, times: bool, **options: Any) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
     INPUT is a capture (roofctl profile), an ncu report (.ncu-rep), or what a profiler printed: ncu --csv (raw or
@@ -41,6 +40,7 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
     Files that complete each other (nvprof's metrics, events and timing) are joined by kernel.
     Intensity is warp instructions per 32-byte transaction. Data goes to stdout, all else to stderr.
     With --times the table is that of plot --mode time; a last row adds all launches (in CSV there is none).
+    With --names full a table or Markdown is followed by the full name behind each number.
 
     \b
     Example:
@@ -53,9 +53,10 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
 
     if times:
         check_time_options(options)
-    analysis = analysis_of(request_of(options))
+    full = form in ("table", "md") and options["names"] == "full"
+    analysis = analysis_of(request_of({**options, "names": "short"} if full else options))
     if times:
-        _print_times(analysis, form, names=names)
+        _print_times(analysis, form, full=full)
         return
     results = analysis.results
     if form == "table":
@@ -68,7 +69,7 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
     if advice and form in ("table", "md"):
         text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
         put(f"\n{text}" if text else "", newline=False)
-    if names and form in ("table", "md"):
+    if full:
         put("\n" + reports.full_names([each.result.kernel.name for each in results.explained]), newline=False)
     say_notes(analysis.notes)
     if analysis.unknown_gpu:
@@ -76,7 +77,7 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
     check_read(analysis)
 
 
-def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
+def _print_times(analysis: Analysis, form: str, *, full: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
     from roofctl.output import timetable
     from roofctl.output.report import full_names
@@ -92,7 +93,7 @@ def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
     if form == "table":
         say(describe_ceilings(analysis))
         say(sums(timings))
-    if names and form in ("table", "md"):
+    if full:
         put("\n" + full_names([timing.kernel for timing in timings]), newline=False)
     say_notes([*analysis.capture_notes, *notes])
 

@@ -57,9 +57,11 @@ class NameParts:
     function: str = ""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**15)
 def name_parts(kernel: str) -> NameParts:
     """The parts of a demangled name, in time proportional to its length; of any other text the base is all of it."""
+    if kernel.isidentifier():
+        return NameParts("", kernel, "", "")
     name = kernel.strip()
     openers = brackets(name)
     end = _without_trailing(name, len(name))

@@ -76,19 +76,22 @@ def _rule(entry: Mapping[str, Any]) -> KernelRule:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**15)
 def names_by_rule(kernel: str) -> tuple[str, ...]:
     """Names of a kernel by the first rule that fits, shortest first; empty where none fits."""
     text = plain_spelling(kernel[:_LONGEST])
     parts = name_parts(text)
     own = f"{parts.base}<{parts.arguments}>" if parts.arguments else parts.base
-    known = shipped_rules()
-    for rule in known.rules:
-        if rule.function.fullmatch(parts.base):
-            taken = _taken(rule, text if rule.whole else own)
-            if taken is not None:
-                return tuple(dict.fromkeys(_filled(name, taken, known.tables) for name in rule.names))
+    for rule in _rules_of(parts.base):
+        taken = _taken(rule, text if rule.whole else own)
+        if taken is not None:
+            return tuple(dict.fromkeys(_filled(name, taken, shipped_rules().tables) for name in rule.names))
     return ()
+
+
+@lru_cache(maxsize=2**15)
+def _rules_of(function: str) -> tuple[KernelRule, ...]:
+    return tuple(rule for rule in shipped_rules().rules if rule.function.fullmatch(function))
 
 
 def _taken(rule: KernelRule, text: str) -> dict[str, str] | None:

@@ -45,10 +45,10 @@ _LONGEST_TYPE: Final = 24
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**15)
 def plain_spelling(name: str) -> str:
     """A demangled name in the one spelling that rules are written for."""
-    for pattern, by in _STEPS:
+    for pattern, by in () if name.isidentifier() else _STEPS:
         name = pattern.sub(by, name)
     return name
 

@@ -31,7 +31,7 @@ _REGION: Final = re.compile(
 _NVC_REGION: Final = re.compile(r"(?P<function>_Z\w+?)_(?P<line>\d+)_gpu(?P<rest>__red)?")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**15)
 def demangled(name: str) -> str:
     """``ns::f(int)`` for ``_ZN2ns1fEi``; a name that is not mangled, or cannot be read, as it is.
 

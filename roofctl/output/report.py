@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from roofctl.core.kernel_names import elide, some
+from roofctl.core.kernel_names import some
 from roofctl.core.levels import LEVELS
 from roofctl.core.units import duration, prefixed, significant
 from roofctl.output.markdown import code_span
@@ -30,7 +30,6 @@ ADVISED: Final = 5
 """Kernels whose verdict and advice follow a table; JSON and CSV hold those of all."""
 
 _NARROWEST: Final = 40
-_NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
 
 _LIMIT: Final = ("limit", ">use", ">headroom")
@@ -183,7 +182,7 @@ def advice_lines(results: ModelResults, most: int = ADVISED) -> list[tuple[str, 
         if each.verdict is None or (len(seen) == most and not again) or (again and seen[kernel.name] != which):
             continue
         work = each.result.work if isinstance(each.result, FlopResult) else None
-        name = elide(kernel.short_name, _NAME_WIDTH) + (f" ({WORK_LABELS[work]})" if work else "")
+        name = kernel.short_name + (f" ({WORK_LABELS[work]})" if work else "")
         lines.append((str(number), name, each.verdict))
         lines += [("-", "", finding.text) for finding in each.advice if not again]
         seen[kernel.name] = which
@@ -222,7 +221,7 @@ def _cells(explained: Explained, model: Model) -> list[str]:
     kernel, limit = result.kernel, explained.limit
     instructions = isinstance(result, InstructionResult)
     return [
-        elide(kernel.short_name, _NAME_WIDTH),
+        kernel.short_name,
         *([WORK_LABELS[result.work] if result.work else _UNKNOWN] if isinstance(result, FlopResult) else []),
         f"{kernel.launches:,}",
         or_unknown(kernel["seconds"], duration),

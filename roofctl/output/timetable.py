@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from roofctl.core.kernel_names import elide
 from roofctl.core.levels import LEVELS
 from roofctl.core.units import duration
 from roofctl.output.report import head, or_unknown, percent, with_code_spans
@@ -18,8 +17,6 @@ COLUMNS: Final = (
     *("launch_seconds", "limit", "limit_use", "bound_seconds", "of_bound", "missing", "caveats", "source"),
 )
 """Names of a row, in order. Seconds are per launch but for ``seconds_total``; null where not known."""
-
-_NAME_WIDTH: Final = 48
 
 
 def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
@@ -103,7 +100,7 @@ def _cells(number: int, timing: Timing) -> list[str]:
     name = f"{timing.short_name} ({timing.note})" if timing.note else timing.short_name
     return [
         str(number),
-        elide(name, _NAME_WIDTH),
+        name,
         f"{timing.launches:,}",
         or_unknown(timing.seconds, duration),
         or_unknown(timing.compute_seconds, _time),

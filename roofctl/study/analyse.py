@@ -9,6 +9,7 @@ from typing import Final
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.levels import DRAM, level_label
 from roofctl.core.notes import Note
+from roofctl.core.short_names import Names
 from roofctl.gpus import GpuProfile
 from roofctl.launches.aggregate import Group, aggregate
 from roofctl.launches.evaluate import launch_table
@@ -37,7 +38,7 @@ class AnalysisRequest:
 
     No input means the newest capture. ``ceilings`` None means measured ones where they exist, else theoretical.
     ``clock`` None means the clock of the capture where it holds one, else the boost clock.
-    Without ``advice`` results have no verdict and no advice.
+    Without ``advice`` results have no verdict and no advice. ``names``: what kernels are called.
     """
 
     inputs: tuple[Path, ...]
@@ -52,6 +53,7 @@ class AnalysisRequest:
     clock: ClockChoice | None = None
     watch: Watch | None = None
     advice: bool = True
+    names: Names = "short"
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         ranks={source.label: source.rank for source in sources if source.rank is not None},
         with_advice=request.advice,
         memory_label=profile.memory_label if profile else DRAM,
+        names=request.names,
     )
     return Analysis(
         sources=reading.labels,
