@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -35,14 +35,18 @@ def _clock(_context: click.Context, _option: click.Parameter, value: str | None)
     return hertz
 
 
-NAME_FILTERS: Final = (
-    click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose demangled name matches anywhere."),
-    click.option("--kernel-base", default="", metavar="REGEX", help="Only kernels whose base name matches, as in ncu."),
-    click.option(
-        "--exclude", default="", metavar="REGEX", help="Leave out kernels by the name, or base name beside that filter."
-    ),
-)
-"""Filters of kernels by name."""
+def name_options(command: F) -> F:
+    """Filters of kernels by name."""
+    options = (
+        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose demangled name matches."),
+        click.option("--kernel-base", default="", metavar="REGEX", help="Only kernels whose base name matches."),
+        click.option(
+            "--exclude", default="", metavar="REGEX", help="Leave out kernels by name; beside --kernel-base by that."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def input_options(command: F) -> F:
@@ -55,7 +59,7 @@ def input_options(command: F) -> F:
             type=click.Choice(["theoretical", "measured", "both"]),
             help="Which ceilings; default: measured ones where they exist.",
         ),
-        *NAME_FILTERS,
+        name_options,
         click.option(
             "--names",
             type=click.Choice(["short", "base", "full"]),

@@ -10,13 +10,13 @@ from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import name_parts
 from roofctl.core.mangling import demangled
 
-_PREFIX: Final = "regex:"
+PREFIX: Final = "regex:"
 """How ncu's own --kernel-name marks a regular expression."""
 
 
 def pattern_of(text: str) -> str:
     """A filter as a regular expression: without ncu's ``regex:``; of a mangled name the demangled one, as it is."""
-    plain = text.removeprefix(_PREFIX)
+    plain = text.removeprefix(PREFIX)
     return re.escape(name) if (name := demangled(plain)) != plain else plain
 
 

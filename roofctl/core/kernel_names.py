@@ -124,7 +124,11 @@ def _without_trailing(name: str, end: int) -> int:
         start = name.rfind("[", 0, end) if name.endswith("]", 0, end) else -1
         if word and not (word.isalpha() and name[end - len(word) - 1 : end - len(word)].isalnum()):
             end -= len(word)
-        elif start > 0 and name[start - 1] == " " and not _ends_with_operator_word(name[max(0, start - _LONGEST_OPERATOR) : start]):
+        elif (
+            start > 0
+            and name[start - 1] == " "
+            and not _ends_with_operator_word(name[max(0, start - _LONGEST_OPERATOR) : start])
+        ):
             end = start
         elif name.endswith("]", 0, end) and 0 <= listed < end:
             end = listed

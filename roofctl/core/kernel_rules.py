@@ -132,7 +132,7 @@ _WAYS: Final[Mapping[str, Callable[[str], str]]] = {
 
 def _written(value: str, way: str | None, tables: Mapping[str, Mapping[str, str]]) -> str:
     """A value as a template asks for it: by one of ``_WAYS`` or one of the tables, which leave what they lack."""
-    if way in _WAYS:
+    if way and way in _WAYS:
         return _WAYS[way](value)
     simple = without_scopes(value).removeprefix("const ").rstrip("*& ")
     return tables[way].get(simple, simple) if way else value

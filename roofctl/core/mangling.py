@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 from typing import Final
-
-try:
-    from demangle import demangle
-except ImportError:  # it needs Python 3.11; without it mangled names stay as they are
-
-    def demangle(mangled: str, *, language: Sequence[str]) -> str:
-        """The name as it is."""
-        del language
-        return mangled
-
 
 _LANGUAGES: Final = ("itanium", "rust")
 _MANGLED: Final = re.compile(r"_{1,2}Z[\w$]+|_R[NIMXYC]\w+")
@@ -29,6 +19,16 @@ _REGION: Final = re.compile(
 )
 """Target regions of OpenMP, and those of nvc, which have the mangled name of their function inside."""
 _NVC_REGION: Final = re.compile(r"(?P<function>_Z\w+?)_(?P<line>\d+)_gpu(?P<rest>__red)?")
+
+
+@cache
+def _demangler() -> Callable[..., str]:
+    """The demangler; without it, below Python 3.11, names stay as they are."""
+    try:
+        from demangle import demangle  # noqa: PLC0415 - few inputs have mangled names
+    except ImportError:
+        return lambda mangled, **_: mangled
+    return demangle
 
 
 @lru_cache(maxsize=2**15)
@@ -50,7 +50,7 @@ def demangled(name: str) -> str:
         return name
     symbol = symbol.removeprefix("_") if symbol.startswith("__Z") else symbol
     for spelling in dict.fromkeys((symbol, _COLUMN.sub(r"\g<line>", symbol))):
-        text = demangle(spelling, language=_LANGUAGES)
+        text = _demangler()(spelling, language=_LANGUAGES)
         if text != spelling:
             unique = _RUST_HASH.search(symbol)
             text = text.removeprefix(_TYPE_NAME) + (f" [h{unique['hash']}]" if unique else "")

@@ -69,7 +69,10 @@ def _distinct(stem: str, members: Sequence[str], width: int) -> dict[str, str]:
     result: dict[str, str] = {}
     by_rule = {kernel: names_by_rule(kernel) for kernel in members}
     longest = max(map(len, by_rule.values()))
-    forms = [[names[min(level, len(names) - 1)] if names else stem for names in by_rule.values()] for level in range(1, longest)]
+    forms = [
+        [names[min(level, len(names) - 1)] if names else stem for names in by_rule.values()]
+        for level in range(1, longest)
+    ]
     for form in itertools.chain(forms, _with_differences(stem, members, ruled=longest > 0)):
         shared = defaultdict(list)
         for kernel, name in zip(members, form, strict=True):
@@ -124,7 +127,7 @@ def _differing(texts: Sequence[str], depth: int = 0) -> list[list[str]]:
         if len(set(column)) == 1:
             continue
         for own, shown in zip(result, _shown(column, depth), strict=True):
-            own += shown
+            own.extend(shown)
     return result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from roofctl.core.kernel_names import base_name
@@ -19,7 +19,8 @@ def row_names(table: KernelTable, shorts: Mapping[str, str], form: Names) -> lis
     then block, then order of launch. Numbers count the shapes of all captures, so that equal shapes have equal ones.
     """
     kernels = table.frame["kernel"].tolist()
-    names = {"short": shorts.__getitem__, "base": base_name, "full": str}[form]
+    ways: dict[Names, Callable[[str], str]] = {"short": shorts.__getitem__, "base": base_name, "full": str}
+    names = ways[form]
     captures = table.frame["capture"].tolist()
     if max(Counter(zip(captures, kernels, strict=True)).values(), default=0) <= 1:
         return [names(kernel) for kernel in kernels]
