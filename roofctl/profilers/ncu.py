@@ -172,7 +172,7 @@ def name_filter(kernel: str, exclude: str) -> str:
 
 def _with_casts(pattern: str) -> str:
     """``f<4`` as an expression for ``f<(int)4`` too, as ncu spells demangled names."""
-    return re.sub(r"(<|, ?)(?=-?\d)", r"\1(?:\\([a-z ]+\\))?", pattern)
+    return re.sub(r"(<|, )(?=-?\d)", r"\1(?:\\([a-z ]+\\))?", pattern)
 
 
 def _nvtx_forms(name: str) -> list[str]:

@@ -15,8 +15,8 @@ from roofctl.launches.aggregate import KernelTable
 def row_names(table: KernelTable, shorts: Mapping[str, str], form: Names) -> list[str]:
     """A name per row of the table: short, base or full.
 
-    Rows of one kernel in one capture, which differ in their grid or are single launches, are numbered: by grid,
-    then block, then order of launch. Numbers count the shapes of all captures, so that equal shapes have equal ones.
+    Rows of one kernel in one capture are numbered: single launches in their order, else by grid, then block. Numbers
+    count the shapes of all captures, so that equal shapes have equal ones.
     """
     kernels = table.frame["kernel"].tolist()
     ways: dict[Names, Callable[[str], str]] = {"short": shorts.__getitem__, "base": base_name, "full": str}
@@ -24,6 +24,9 @@ def row_names(table: KernelTable, shorts: Mapping[str, str], form: Names) -> lis
     captures = table.frame["capture"].tolist()
     if max(Counter(zip(captures, kernels, strict=True)).values(), default=0) <= 1:
         return [names(kernel) for kernel in kernels]
+    if "occurrence" in table.frame:
+        launches = table.frame["occurrence"].tolist()
+        return [f"{names(kernel)} #{launch + 1}" for kernel, launch in zip(kernels, launches, strict=True)]
     keys = _shapes(captures, kernels, table.frame["grid"].tolist(), table.frame["block"].tolist())
     shapes: dict[str, set[Any]] = {}
     for kernel, key in zip(kernels, keys, strict=True):
