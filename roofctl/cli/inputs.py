@@ -49,6 +49,16 @@ def name_options(command: F) -> F:
     return command
 
 
+def _names_option(command: F) -> F:
+    return click.option(
+        "--names",
+        type=click.Choice(["short", "base", "full"]),
+        default="short",
+        show_default=True,
+        help="What kernels are called: by short names, the functions' base names, or full demangled names.",
+    )(command)
+
+
 def input_options(command: F) -> F:
     """INPUTs and the options that control how inputs become kernels and ceilings."""
     options = (
@@ -60,13 +70,7 @@ def input_options(command: F) -> F:
             help="Which ceilings; default: measured ones where they exist.",
         ),
         name_options,
-        click.option(
-            "--names",
-            type=click.Choice(["short", "base", "full"]),
-            default="short",
-            show_default=True,
-            help="What kernels are called: a short name, the function's base name, or all of it, demangled.",
-        ),
+        _names_option,
         click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N longest by total time."),
         click.option(
             "--group",

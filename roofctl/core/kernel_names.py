@@ -64,7 +64,7 @@ def name_parts(kernel: str) -> NameParts:
         return NameParts("", kernel, "", "")
     name = kernel.strip()
     openers = brackets(name)
-    end = _without_trailing(name, len(name))
+    end = _without_trailing(name, openers)
     parameters = arguments = ""
     start = openers.get(end - 1, -1)
     # operator() with nothing after it is the name itself, not a parameter list.
@@ -115,13 +115,14 @@ def _rstrip(text: str, end: int) -> int:
     return end
 
 
-def _without_trailing(name: str, end: int) -> int:
+def _without_trailing(name: str, openers: Mapping[int, int]) -> int:
     """Where a name ends without qualifiers, gcc's ``[with …]`` and other remarks in brackets after a space."""
+    end = len(name)
     listed = name.find("[with ")
     while end:
         end = _rstrip(name, end)
         word = next((word for word in _TRAILING_WORDS if name.endswith(word, 0, end)), "")
-        start = name.rfind("[", 0, end) if name.endswith("]", 0, end) else -1
+        start = openers.get(end - 1, -1) if name.endswith("]", 0, end) else -1
         if word and not (word.isalpha() and name[end - len(word) - 1 : end - len(word)].isalnum()):
             end -= len(word)
         elif (

@@ -101,8 +101,8 @@ def _with_differences(stem: str, members: Sequence[str], *, ruled: bool) -> Iter
     parameters = _differing([without_scopes(part.parameters) for part in parts])
     shown = [f"<{', '.join(own)}>" if own else "" for own in arguments]
     tails = [f"({', '.join(own)})" if own else "" for own in parameters]
-    yield ["".join(pieces) for pieces in zip(stems, tails, strict=True)]
     yield ["".join(pieces) for pieces in zip(stems, shown, tails, strict=True)]
+    yield ["".join(pieces) for pieces in zip(stems, tails, strict=True)]
     scopes = [part.scope for part in parts]
     yield ["".join(pieces) for pieces in zip(_last_scopes(scopes), stems, shown, strict=True)]
     yield ["".join(pieces) for pieces in zip(_last_scopes(scopes), stems, shown, tails, strict=True)]
@@ -110,8 +110,8 @@ def _with_differences(stem: str, members: Sequence[str], *, ruled: bool) -> Iter
 
 
 def _joined(stem: str, pieces: Sequence[str]) -> str:
-    told = ", ".join(piece for piece in pieces if piece)
-    return f"{stem} [{told}]" if told else stem
+    shown = ", ".join(piece for piece in pieces if piece)
+    return f"{stem} [{shown}]" if shown else stem
 
 
 def _last_scopes(scopes: Sequence[str]) -> list[str]:

@@ -20,37 +20,26 @@ def row_names(table: KernelTable, shorts: Mapping[str, str], form: Names) -> lis
     """
     kernels = table.frame["kernel"].tolist()
     ways: dict[Names, Callable[[str], str]] = {"short": shorts.__getitem__, "base": base_name, "full": str}
-    names = ways[form]
-    captures = table.frame["capture"].tolist()
-    if max(Counter(zip(captures, kernels, strict=True)).values(), default=0) <= 1:
-        return [names(kernel) for kernel in kernels]
-    if "occurrence" in table.frame:
-        launches = table.frame["occurrence"].tolist()
-        return [f"{names(kernel)} #{launch + 1}" for kernel, launch in zip(kernels, launches, strict=True)]
-    keys = _shapes(captures, kernels, table.frame["grid"].tolist(), table.frame["block"].tolist())
-    shapes: dict[str, set[Any]] = {}
+    names = [ways[form](kernel) for kernel in kernels]
+    if max(Counter(zip(table.frame["capture"], kernels, strict=True)).values(), default=0) <= 1:
+        return names
+    keys: list[Any] = (
+        table.frame["occurrence"].tolist()
+        if "occurrence" in table.frame
+        else list(zip(map(_extent, table.frame["grid"]), map(_extent, table.frame["block"]), strict=True))
+    )
+    known: dict[str, set[Any]] = {}
     for kernel, key in zip(kernels, keys, strict=True):
-        shapes.setdefault(kernel, set()).add(key)
+        known.setdefault(kernel, set()).add(key)
     numbers = {
-        kernel: {key: number for number, key in enumerate(sorted(known), 1)}
-        for kernel, known in shapes.items()
-        if len(known) > 1
+        kernel: {key: number for number, key in enumerate(sorted(own), 1)}
+        for kernel, own in known.items()
+        if len(own) > 1
     }
     return [
-        names(kernel) + (f" #{numbers[kernel][key]}" if kernel in numbers else "")
-        for kernel, key in zip(kernels, keys, strict=True)
+        f"{name} #{numbers[kernel][key]}" if kernel in numbers else name
+        for kernel, name, key in zip(kernels, names, keys, strict=True)
     ]
-
-
-def _shapes(captures: list[Any], kernels: list[str], grids: list[Any], blocks: list[Any]) -> list[tuple[Any, ...]]:
-    """Per row what it is ordered by among those of its kernel: grid, block, and which of equal launches it is."""
-    seen: Counter[tuple[Any, ...]] = Counter()
-    keys = []
-    for capture, kernel, grid, block in zip(captures, kernels, grids, blocks, strict=True):
-        shape = (*_extent(grid), *_extent(block))
-        keys.append((*shape, seen[capture, kernel, shape]))
-        seen[capture, kernel, shape] += 1
-    return keys
 
 
 def _extent(text: Any) -> tuple[int, tuple[int, ...]]:

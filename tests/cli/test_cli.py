@@ -125,7 +125,7 @@ def test_an_unknown_gpu_still_gives_the_table_and_a_note(tmp_path: Path, capsys:
         ([], ["copy", "triad"]),
         (["--kernel", "tri"], ["triad"]),
         (["--exclude", "tri"], ["copy"]),
-        (["--kernel", "int", "--match-full", "--top", "1"], ["copy"]),
+        (["--kernel", "int", "--top", "1"], ["copy"]),
         (["--group", "launch"], ["copy", "triad"]),
         (["--instructions", "issued"], ["copy", "triad"]),
         (["--profile", "h200", "--ceilings", "theoretical"], ["copy", "triad"]),
