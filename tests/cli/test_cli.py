@@ -94,7 +94,7 @@ def test_markdown(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("form", ["table", "md"])
 def test_full_names_follow_on_request(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path,) = write(tmp_path, a=ncu_raw([L(LONG)]))
-    assert main(["report", str(path), "--format", form, "--names"]) == 0
+    assert main(["report", str(path), "--format", form, "--names", "full"]) == 0
     out = capsys.readouterr().out
     assert out.endswith(f"\n1  {LONG}\n")
     assert len(LONG) > 2_800
