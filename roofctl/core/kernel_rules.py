@@ -27,6 +27,7 @@ _FIELD: Final = re.compile(r"\{(\w+)(?:\|(\w+))?\}")
 class KernelRule:
     """One rule: which kernels it is for, what it takes from their names, and the names it makes, shortest first."""
 
+    title: str
     function: re.Pattern[str]
     whole: bool
     find: tuple[re.Pattern[str], ...]
@@ -55,38 +56,66 @@ def parse_rules(text: str) -> KernelRules:
         name: {str(word): str(short) for short, listed in table.items() for word in listed}
         for name, table in tree["tables"].items()
     }
-    return KernelRules(tuple(_rule(entry) for entry in tree["rules"]), tables)
+    return KernelRules(tuple(_rule(entry, tables) for entry in tree["rules"]), tables)
 
 
-def _rule(entry: Mapping[str, Any]) -> KernelRule:
-    if entry.keys() - _KEYS or not {"function", "name"} <= entry.keys():
-        raise InputError(f"kernel rule {entry.get('for', entry)}: its keys are not {', '.join(sorted(_KEYS))}")
+def _rule(entry: Mapping[str, Any], tables: Mapping[str, Any]) -> KernelRule:
+    title = str(entry.get("for", entry))
+    if entry.keys() - _KEYS or not {"for", "function", "name"} <= entry.keys():
+        raise InputError(f"kernel rule {title}: its keys are not {', '.join(sorted(_KEYS))}")
     find = entry.get("find", [])
     longer = entry.get("longer", [])
+    names = (entry["name"], *([longer] if isinstance(longer, str) else longer))
+    for field in _FIELD.finditer(" ".join(names)):
+        if field[2] and field[2] not in _WAYS and field[2] not in tables:
+            raise InputError(f"kernel rule {title}: {field[0]} is in no table")
     arguments = {
-        group: (re.compile(rf"\b(?:{head})(?=<)"), int(number))
+        group: (_compiled(rf"\b(?:{head})(?=<)", title), int(number))
         for group, (head, number) in entry.get("arguments", {}).items()
     }
     return KernelRule(
-        function=re.compile(entry["function"]),
+        title=title,
+        function=_compiled(entry["function"], title),
         whole=entry.get("in") == "name",
-        find=tuple(re.compile(pattern) for pattern in ([find] if isinstance(find, str) else find)),
+        find=tuple(_compiled(pattern, title) for pattern in ([find] if isinstance(find, str) else find)),
         arguments=arguments,
-        names=(entry["name"], *([longer] if isinstance(longer, str) else longer)),
+        names=names,
     )
+
+
+def _compiled(pattern: str, title: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise InputError(f"kernel rule {title}: {pattern!r} is not a regular expression: {error}") from error
 
 
 @lru_cache(maxsize=2**15)
 def names_by_rule(kernel: str) -> tuple[str, ...]:
     """Names of a kernel by the first rule that fits, shortest first; empty where none fits."""
+    fitting = _fitting(kernel)
+    if fitting is None:
+        return ()
+    rule, taken = fitting
+    return tuple(dict.fromkeys(_filled(name, taken, shipped_rules().tables) for name in rule.names))
+
+
+def rule_of(kernel: str) -> KernelRule | None:
+    """The rule that names a kernel."""
+    fitting = _fitting(kernel)
+    return fitting[0] if fitting else None
+
+
+def _fitting(kernel: str) -> tuple[KernelRule, dict[str, str]] | None:
+    """The first rule that fits, and what it takes from the name."""
     text = plain_spelling(kernel[:_LONGEST])
     parts = name_parts(text)
     own = f"{parts.base}<{parts.arguments}>" if parts.arguments else parts.base
     for rule in _rules_of(parts.base):
         taken = _taken(rule, text if rule.whole else own)
         if taken is not None:
-            return tuple(dict.fromkeys(_filled(name, taken, shipped_rules().tables) for name in rule.names))
-    return ()
+            return rule, taken
+    return None
 
 
 @lru_cache(maxsize=2**15)
