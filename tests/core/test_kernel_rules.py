@@ -12,6 +12,8 @@ from roofctl.core.kernel_rules import names_by_rule, parse_rules, rule_of, shipp
 from roofctl.core.mangling import demangled
 from roofctl.core.short_names import short_names
 
+pytest.importorskip("demangle")
+
 LINES = Path(__file__).with_name("kernel_names.tsv").read_text(encoding="utf-8").splitlines()
 KNOWN = [line.split("\t") for line in LINES if not line.startswith("#")]
 

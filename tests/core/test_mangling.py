@@ -8,6 +8,8 @@ import pytest
 
 from roofctl.core.mangling import demangled, demangled_names
 
+pytest.importorskip("demangle")
+
 
 @pytest.mark.parametrize(
     ("name", "text"),
