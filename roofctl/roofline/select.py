@@ -39,7 +39,7 @@ def select(table: KernelTable, selection: Selection, shown: Mapping[str, str]) -
                 "function's base name",
             )
         share = _share_of_time(table, left)
-        notes.append(Note(f"{selection.given()} takes {len(left)} of {len(names)} kernels{share}"))
+        notes.append(Note(f"{selection.given()} takes {len(left)} of {len(names)} kernels{share}", asked=True))
     shorter = -frame["seconds_total"].astype("Float64").fillna(0.0) if "seconds_total" in frame else 0.0
     ordered = kept.assign(shorter=shorter).sort_values(["shorter", "kernel", "capture"], kind="stable")
     rows: list[int] = ordered.index[: selection.top].tolist()

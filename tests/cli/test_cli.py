@@ -369,6 +369,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_notes_warnings_first_and_each_once(capsys: pytest.CaptureFixture[str]) -> None:
     say_notes([Note("a"), Note("b", warning=True), Note("a"), Note("c", detail=True)])
     assert capsys.readouterr().err == "warning: b\nnote: a\n"
+    say_notes([*(Note(str(i), warning=True) for i in range(4)), Note("a"), Note("b"), Note("c", asked=True)])
+    assert capsys.readouterr().err.splitlines()[4:] == ["note: c", "2 more notes: -v lists them"]
 
 
 def commands(group: click.Command, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
@@ -487,3 +489,9 @@ def test_a_refusal_of_the_system_has_its_own_remedy(
     monkeypatch.setattr("roofctl.study.load.locate", refused)
     assert main(["report", "a.csv"]) == 1
     assert f"hint: {words}" in capsys.readouterr().err
+
+
+def test_what_a_filter_takes_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = write(tmp_path, a=ncu_raw([L("void copy(int)"), L("void triad(int)", id="1")]))
+    assert main(["report", str(path), "--profile", "h200", "--kernel", "regex:copy"]) == 0
+    assert "note: --kernel 'regex:copy' takes 1 of 2 kernels, 50 % of the time\n" in capsys.readouterr().err
