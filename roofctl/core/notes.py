@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Note:
-    """Something the user should know: a ``warning``, what an option did (``asked``), or a ``detail`` shown only with -v."""
+    """Something the user should know: a ``warning``, what an option did (``asked``), or a ``detail`` for -v."""
 
     text: str
     warning: bool = False
