@@ -12,6 +12,7 @@ import pandas as pd
 
 from roofctl.core.errors import InputError
 from roofctl.core.notes import Note
+from roofctl.core.short_names import Names
 from roofctl.gpus import find_profile
 from roofctl.launches.evaluate import launch_table
 from roofctl.output import brief as briefs
@@ -117,21 +118,26 @@ def analyse(
     model: Model = "instruction",
     ceilings: CeilingChoice | None = None,
     kernel: str = "",
+    kernel_base: str = "",
     exclude: str = "",
     top: int | None = None,
+    names: Names = "short",
 ) -> Report:
     """Read captures, profilers' reports or CSV files and compare their kernels with the ceilings of their GPU.
 
     No input means the newest capture in the working directory. ``profile`` names a GPU profile or a YAML file where
     the input does not name its GPU; ``ceilings`` is ``theoretical``, ``measured`` or ``both``; ``kernel`` and
-    ``exclude`` are regular expressions; ``top`` keeps the longest. Raises InputError for what cannot be used.
+    ``exclude`` are regular expressions for any part of the demangled name, ``kernel_base`` is one for the function's
+    base name; ``top`` keeps the longest. ``names`` is ``short``, ``base`` or ``full``: what ``short_name`` holds.
+    Raises InputError for what cannot be used.
     """
     request = AnalysisRequest(
         inputs=tuple(Path(each) for each in inputs),
         profile=profile,
         ceilings=ceilings,
         model=model,
-        selection=Selection(kernel, exclude, False, top),  # noqa: FBT003
+        names=names,
+        selection=Selection(kernel, kernel_base, exclude, top),
     )
     return Report(analyse_inputs(request))
 

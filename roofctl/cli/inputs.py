@@ -35,6 +35,30 @@ def _clock(_context: click.Context, _option: click.Parameter, value: str | None)
     return hertz
 
 
+def name_options(command: F) -> F:
+    """Filters of kernels by name."""
+    options = (
+        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose demangled name matches."),
+        click.option("--kernel-base", default="", metavar="REGEX", help="Only kernels whose base name matches."),
+        click.option(
+            "--exclude", default="", metavar="REGEX", help="Leave out kernels by name; beside --kernel-base by that."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _names_option(command: F) -> F:
+    return click.option(
+        "--names",
+        type=click.Choice(["short", "base", "full"]),
+        default="short",
+        show_default=True,
+        help="What kernels are called: by short names, the functions' base names, or full demangled names.",
+    )(command)
+
+
 def _ceiling_options() -> tuple[Callable[[F], F], ...]:
     """The options that choose ceilings."""
     return (
@@ -91,9 +115,8 @@ def input_options(command: F) -> F:
     options = (
         click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
         *_ceiling_options(),
-        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose base name matches."),
-        click.option("--exclude", default="", metavar="REGEX", help="Leave out kernels whose base name matches."),
-        click.option("--match-full", is_flag=True, help="--kernel and --exclude match the full name."),
+        name_options,
+        _names_option,
         click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N longest by total time."),
         click.option(
             "--group",
@@ -181,7 +204,8 @@ def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisReque
         advice=advice,
         given=given,
         hbm_mix=options["hbm_mix"],
-        selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
+        names=options["names"],
+        selection=Selection(options["kernel"], options["kernel_base"], options["exclude"], options["top"]),
     )
 
 

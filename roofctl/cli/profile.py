@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofctl.cli.common import TALK, say, say_notes, talk_options, use_color
-from roofctl.cli.inputs import quantities_option
+from roofctl.cli.inputs import name_options, quantities_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="auto: nvprof below compute capability 7.0 or where ncu can't, else ncu.",
 )
-@click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose base name matches.")
-@click.option("--exclude", default="", metavar="REGEX", help="Leave out kernels whose base name matches.")
+@name_options
 @click.option("--launch-skip", type=click.IntRange(min=0), metavar="N", help="Pass over the first N of these launches.")
 @click.option("--launch-count", type=click.IntRange(min=1), metavar="N", help="Profile at most N launches.")
 @click.option("--nvtx", metavar="RANGE", help="Only kernels inside this NVTX range.")

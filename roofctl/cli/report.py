@@ -39,12 +39,9 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Columns of the table or of Markdown, repeatable or with commas: kernel, time, limit, hbm-bandwidth ...",
 )
-@click.option("--names", is_flag=True, help="After a table or Markdown: the full name behind each number.")
 @click.option("--times", is_flag=True, help="The times that bound a launch: compute, each level, the launch itself.")
 @talk_options
-def report(
-    form: str, names: bool, advice: bool, times: bool, wide: bool, columns: tuple[str, ...], **options: Any
-) -> None:
+def report(form: str, advice: bool, times: bool, wide: bool, columns: tuple[str, ...], **options: Any) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
     INPUT is a capture (roofctl profile), an ncu report (.ncu-rep), or what a profiler printed: ncu --csv (raw or
@@ -53,6 +50,7 @@ def report(
     Files that complete each other (nvprof's metrics, events and timing) are joined by kernel.
     Intensity is warp instructions per 32-byte transaction. Data goes to stdout, all else to stderr.
     With --times the table is that of plot --mode time; a last row adds all launches (in CSV there is none).
+    With --names full a table or Markdown is followed by the full name behind each number.
 
     \b
     Example:
@@ -65,13 +63,14 @@ def report(
     _check_options(form, times=times, columns=bool(shown))
     if times:
         check_time_options(options)
-    analysis = analysis_of(request_of(options))
+    full = form in ("table", "md") and options["names"] == "full"
+    analysis = analysis_of(request_of({**options, "names": "short"} if full else options))
     if times:
-        _print_times(analysis, form, names=names, wide=wide)
+        _print_times(analysis, form, full=full, wide=wide)
         return
     _print_kernels(analysis, form, shown, wide=wide)
     if form in ("table", "md"):
-        _print_after(analysis, form, advice=advice, names=names)
+        _print_after(analysis, form, advice=advice, full=full)
     say_notes(analysis.notes)
     if analysis.unknown_gpu:
         say(f"note: {analysis.unknown_gpu.message} Fractions and bounds are not known; {analysis.unknown_gpu.hint}")
@@ -101,7 +100,7 @@ def _print_kernels(analysis: Analysis, form: str, shown: Sequence[str], *, wide:
         show_as(form, *(reports.csv_table(results) if form == "csv" else kernel_table.markdown_table(results, shown)))
 
 
-def _print_after(analysis: Analysis, form: str, *, advice: bool, names: bool) -> None:
+def _print_after(analysis: Analysis, form: str, *, advice: bool, full: bool) -> None:
     """What follows a table or Markdown: verdict and advice, and the full names."""
     from roofctl.output import report as reports
 
@@ -109,11 +108,11 @@ def _print_after(analysis: Analysis, form: str, *, advice: bool, names: bool) ->
     if advice:
         text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
         put(f"\n{text}" if text else "", newline=False)
-    if names:
+    if full:
         put("\n" + reports.full_names([each.result.kernel.name for each in results.explained]), newline=False)
 
 
-def _print_times(analysis: Analysis, form: str, *, names: bool, wide: bool) -> None:
+def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
     from roofctl.output import timetable
     from roofctl.output.report import full_names
@@ -129,7 +128,7 @@ def _print_times(analysis: Analysis, form: str, *, names: bool, wide: bool) -> N
     if form == "table":
         say(describe_ceilings(analysis))
         say(sums(timings))
-    if names and form in ("table", "md"):
+    if full:
         put("\n" + full_names([timing.kernel for timing in timings]), newline=False)
     say_notes([*analysis.capture_notes, *notes])
 

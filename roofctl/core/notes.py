@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Note:
-    """Something the user should know: a ``warning``, or a ``detail`` shown only with -v."""
+    """Something the user should know: a ``warning``, what an option did (``asked``), or a ``detail`` for -v."""
 
     text: str
     warning: bool = False
     detail: bool = False
+    asked: bool = False

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from roofctl.core.errors import InputError
-from roofctl.core.kernel_names import elide
 from roofctl.core.levels import LEVELS
 from roofctl.core.units import SECTOR_BYTES
 from roofctl.output.columns import UNKNOWN, Column, headings_and_rows, time_unit
@@ -20,7 +19,6 @@ from roofctl.roofline.limit_words import label as limit_label
 from roofctl.roofline.model import WORK_LABELS, all_levels
 from roofctl.roofline.result import Result
 
-_NAME_WIDTH: Final = 48
 _SHAPE: Final = ("grid", "block")
 _GIGA: Final = ("", 1e9)
 
@@ -59,7 +57,7 @@ def _columns(results: ModelResults) -> Iterator[Column]:
     explained = results.explained
     kernels = [each.result.kernel for each in explained]
     yield Column("number", "#", "count", range(1, len(explained) + 1))
-    yield Column("kernel", "kernel", "text", [elide(kernel.short_name, _NAME_WIDTH) for kernel in kernels])
+    yield Column("kernel", "kernel", "text", [kernel.short_name for kernel in kernels])
     if results.model == "flop":
         yield Column("type", "type", "text", [_work(each.result) for each in explained])
     if any(kernel.occurrence for kernel in kernels):

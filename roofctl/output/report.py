@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
-from roofctl.core.kernel_names import elide, some
+from roofctl.core.kernel_names import some
 from roofctl.output.markdown import code_span
 from roofctl.output.rows import columns, rows
 from roofctl.quantities import catalogue
@@ -26,7 +26,6 @@ ADVISED: Final = 5
 """Kernels whose verdict and advice follow a table; JSON and CSV hold those of all."""
 
 _NARROWEST: Final = 40
-_NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
 
 
@@ -160,7 +159,7 @@ def advice_lines(results: ModelResults, most: int = ADVISED) -> list[tuple[str, 
         if each.verdict is None or (len(seen) == most and not again) or (again and seen[kernel.name] != which):
             continue
         work = each.result.work if isinstance(each.result, FlopResult) else None
-        name = elide(kernel.short_name, _NAME_WIDTH) + (f" ({WORK_LABELS[work]})" if work else "")
+        name = kernel.short_name + (f" ({WORK_LABELS[work]})" if work else "")
         lines.append((str(number), name, each.verdict))
         lines += [("-", "", finding.text) for finding in each.advice if not again]
         seen[kernel.name] = which

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from roofctl.core.kernel_names import elide
 from roofctl.core.levels import LEVELS
 from roofctl.output.columns import Column, headings_and_rows, time_unit
 from roofctl.output.markdown import code_span
@@ -20,8 +19,6 @@ COLUMNS: Final = (
     *("launch_seconds", "limit", "limit_use", "bound_seconds", "of_bound", "missing", "caveats", "source"),
 )
 """Names of a row, in order. Seconds are per launch but for ``seconds_total``; null where not known."""
-
-_NAME_WIDTH: Final = 48
 
 
 def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
@@ -120,5 +117,4 @@ def _columns(timings: Sequence[Timing], totals: Total) -> Iterator[Column]:
 
 
 def _name(timing: Timing) -> str:
-    name = f"{timing.short_name} ({timing.note})" if timing.note else timing.short_name
-    return elide(name, _NAME_WIDTH)
+    return f"{timing.short_name} ({timing.note})" if timing.note else timing.short_name

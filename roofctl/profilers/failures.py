@@ -117,7 +117,7 @@ FAILURES: Final[tuple[Failure, ...]] = (
         r"Invalid regex provided|[Ii]nvalid regular expression",
         InputError,
         "{tool} does not take the kernel filter: {line}",
-        "--kernel and --exclude are regular expressions (Perl's): escape ( ) [ ] * + with a backslash",
+        "name filters are regular expressions (Perl's): escape ( ) [ ] * + with a backslash",
     ),
     Failure(
         r"--nvtx-include requires|No ranges were profiled",

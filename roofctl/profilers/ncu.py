@@ -88,14 +88,20 @@ def check(request: ProfileRequest, tool: Tool) -> None:
     require(tool, "--replay-mode", request.replay)
     require(tool, "--clock-control", request.clock_control or CLOCK_CONTROL)
     require(tool, "--cache-control", request.cache_control or CACHE_CONTROL)
-    if request.kernel or request.exclude:
+    named = request.kernel or request.kernel_base or request.exclude
+    if named:
         require(tool, "--kernel-name")
+    if request.kernel and request.kernel_base:
+        raise InputError(
+            "ncu has one name filter: --kernel and --kernel-base cannot be profiled together",
+            hint="give one of them here, and the other to roofctl report",
+        )
     if request.nvtx is not None:
         require(tool, "--nvtx-include")
     ranges = request.replay in ("range", "app-range")
-    if ranges and (request.kernel or request.exclude):
+    if ranges and named:
         raise InputError(
-            f"--replay {request.replay} profiles ranges, not kernels: --kernel and --exclude do nothing there",
+            f"--replay {request.replay} profiles ranges, not kernels: name filters do nothing there",
             hint="choose the range with --nvtx, or use --replay kernel",
         )
 
@@ -138,8 +144,10 @@ def _capture(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: 
 
 def _filters(request: ProfileRequest) -> list[str]:
     words: list[str] = []
-    if request.kernel or request.exclude:
-        words += ["--kernel-name-base", "function", "--kernel-name", name_filter(request.kernel, request.exclude)]
+    if request.kernel or request.kernel_base or request.exclude:
+        base = "function" if request.kernel_base else "mangled" if request.kernel.startswith("_Z") else "demangled"
+        expression = name_filter(request.kernel_base or request.kernel, request.exclude)
+        words += ["--kernel-name-base", base, "--kernel-name", expression]
     if request.launch_skip is not None:
         words += ["--launch-skip", str(request.launch_skip)]
     if request.launch_count is not None:
@@ -156,9 +164,15 @@ def name_filter(kernel: str, exclude: str) -> str:
 
     ncu takes one name filter; its engine (Boost, Perl syntax) knows lookahead.
     """
+    kernel, exclude = _with_casts(kernel), _with_casts(exclude)
     if not exclude:
         return f"regex:{kernel}"
     return f"regex:^(?!.*(?:{exclude}))" + (f".*(?:{kernel})" if kernel else "")
+
+
+def _with_casts(pattern: str) -> str:
+    """``f<4`` as an expression for ``f<(int)4`` too, as ncu spells demangled names."""
+    return re.sub(r"(<|, )(?=-?\d)", r"\1(?:\\([a-z ]+\\))?", pattern)
 
 
 def _nvtx_forms(name: str) -> list[str]:

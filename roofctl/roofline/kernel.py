@@ -75,22 +75,22 @@ class Kernel:
 def kernels_of(
     table: KernelTable,
     rows: Sequence[int],
-    short_names: Mapping[str, str],
+    names: Sequence[str],
     ranks: Mapping[str, int],
     memory_label: str = LEVEL_LABELS["hbm"],
 ) -> list[Kernel]:
     """Kernels of the rows of ``table``, in the order given; shares are of the time of all kernels of a capture.
 
-    ``ranks`` are by source.
+    ``names``: what each is called, in the same order. ``ranks`` are by source.
     """
     totals: dict[Any, Any] = {}
     if table.has("seconds"):
         totals = {capture: plain(times.sum()) for capture, times in table.frame.groupby("capture")["seconds_total"]}
     counts = [name for name, quantity in catalogue().quantities.items() if quantity.dimension == "count"]
     kernels = []
-    for row, record in zip(rows, _records(table.frame, rows), strict=True):
-        values = {name: record.get(name) for name in (*catalogue().quantities, *_TIMES)}
-        values.update({name: _count(record, name) for name in counts})
+    for row, name, record in zip(rows, names, _records(table.frame, rows), strict=True):
+        values = {key: record.get(key) for key in (*catalogue().quantities, *_TIMES)}
+        values.update({key: _count(record, key) for key in counts})
         capture = table.captures[record["capture"]]
         values.update(_quotients(values))
         differing = _differing(record)
@@ -100,7 +100,7 @@ def kernels_of(
         kernels.append(
             Kernel(
                 name=record["kernel"],
-                short_name=short_names[record["kernel"]],
+                short_name=name,
                 launches=int(record["launches"]),
                 grid=record["grid"],
                 block=record["block"],

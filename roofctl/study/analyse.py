@@ -10,6 +10,7 @@ from typing import Final
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.levels import DRAM, level_label
 from roofctl.core.notes import Note
+from roofctl.core.short_names import Names
 from roofctl.gpus import GpuProfile
 from roofctl.launches.aggregate import Group, aggregate
 from roofctl.launches.evaluate import launch_table
@@ -41,7 +42,7 @@ class AnalysisRequest:
     ``clock`` None means the clock of the capture where it holds one, else the boost clock. ``given`` are ceilings of
     the user by name, in base units: they go before all others. ``hbm_mix`` is the mix of reads and writes whose
     measured rate is the ceiling of board memory.
-    Without ``advice`` results have no verdict and no advice.
+    Without ``advice`` results have no verdict and no advice. ``names``: what kernels are called.
     """
 
     inputs: tuple[Path, ...]
@@ -58,6 +59,7 @@ class AnalysisRequest:
     advice: bool = True
     given: Mapping[str, float] = field(default_factory=dict)
     hbm_mix: str | None = None
+    names: Names = "short"
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         ranks={source.label: source.rank for source in sources if source.rank is not None},
         with_advice=request.advice,
         memory_label=machine.instruction.memory_label if machine else DRAM,
+        names=request.names,
     )
     return Analysis(
         sources=reading.labels,

@@ -15,7 +15,8 @@ from roofctl.captures import read as captures
 from roofctl.captures.manifest import ROOT, Manifest, is_capture
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.gpu import Gpu
-from roofctl.core.kernel_names import matches
+from roofctl.core.kernel_filter import NameFilter
+from roofctl.core.mangling import demangled_names
 from roofctl.core.notes import Note
 from roofctl.core.parallel import each, processors
 from roofctl.launches.table import Part
@@ -222,13 +223,22 @@ def read_one(source: Source, decimal: DecimalSeparator | None) -> list[Part]:
     """Parts of one source. Raises InputError (or CounterAccessError) when it cannot be read."""
     if source.problem:
         raise source.problem
-    parts = [part for path in source.files for part in readers.read_file(path, decimal=decimal)]
+    parts = [_demangled(part) for path in source.files for part in readers.read_file(path, decimal=decimal)]
     manifest = source.manifest
     if manifest is None:
         return parts
     gpu = _gpu(parts, manifest)
     parts = [_completed(part, source.label, manifest, gpu) for part in parts]
     return [replace(parts[0], notes=(*_notes(source.label, manifest), *parts[0].notes)), *parts[1:]]
+
+
+def _demangled(part: Part) -> Part:
+    """A part with its mangled kernel names demangled: that of a kernel is the same in every file."""
+    forms = demangled_names(part.frame["kernel"].unique())
+    if not forms:
+        return part
+    names = part.frame["kernel"]
+    return replace(part, frame=part.frame.assign(kernel=names.map(forms).where(names.isin(list(forms)), names)))
 
 
 def _gpu(parts: Sequence[Part], manifest: Manifest) -> Gpu | None:
@@ -245,11 +255,11 @@ def _completed(part: Part, label: str, manifest: Manifest, gpu: Gpu | None) -> P
     """A part under its capture's name, with the capture's GPU where the file names none."""
     frame = part.frame
     if manifest.filter_when_read:
-        frame = frame[[matches(kernel, manifest.kernel, manifest.exclude) for kernel in frame["kernel"]]]
+        chosen = NameFilter(manifest.kernel, manifest.kernel_base, manifest.exclude)
+        frame = frame[frame["kernel"].isin([name for name in frame["kernel"].unique() if chosen.keeps(name)])]
         if frame.empty:
             raise InputError(
-                f"capture {label} holds no kernel that its own filters keep "
-                f"(--kernel {manifest.kernel!r} --exclude {manifest.exclude!r})",
+                f"capture {label} holds no kernel that its own filters keep ({chosen.given()})",
                 hint="capture again with other filters",
             )
     if gpu:

@@ -163,7 +163,7 @@ def test_json_csv_and_markdown_agree(capture: Path, capsys: pytest.CaptureFixtur
 
 
 def test_the_sums_are_printed(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(capture), "--times", "--names", "--ceilings", "theoretical"]) == 0
+    assert main(["report", str(capture), "--times", "--names", "full", "--ceilings", "theoretical"]) == 0
     out, err = capsys.readouterr()
     assert "2 kernels, 3 launches: 201.0 µs measured; bounds: " in err
     assert out.splitlines()[-2:] == ["1  triad(int)", "2  copy(int)"]
