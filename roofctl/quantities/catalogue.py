@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -44,7 +44,8 @@ class Recipe:
 
     ``counters`` maps names to weights; the weighted sum is divided by ``divisor``.
     ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters. A sum of rates is multiplied by the
-    counters of ``by``, such as the clocks of the launch. ``collect``: asked for instead of
+    counters of ``by`` and the quantities of ``factors``, such as the cycles of the launch. ``derived``: what it is made
+    of where it is not counted; ``rounded``: the caveat where that is printed rounded. ``collect``: asked for instead of
     the first recipe that the chip has; ``collect_in``: the same in these metric sets only.
     ``chips``: the only ones on which it is right; empty where it is on all.
     """
@@ -60,6 +61,9 @@ class Recipe:
     chips: frozenset[str] = frozenset()
     collect_in: frozenset[str] = frozenset()
     by: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+    derived: str = ""
+    rounded: str = ""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -70,9 +74,13 @@ class Recipe:
         """Whether it is right on ``chip``; on an unknown one (None) a recipe of certain chips is not."""
         return not self.chips or chip in self.chips
 
-    def caveat(self, chip: str | None, *, patched: bool = False) -> str:
-        """What a user must know when this recipe is used on ``chip``; empty when nothing."""
-        return self.caveats.get(chip or "", self.caveats.get("default", self.patched_caveat if patched else ""))
+    def caveat(self, chip: str | None, *, patched: bool = False, rounded: bool = False) -> str:
+        """What a user must know when this recipe is used on ``chip``, ``rounded`` or not; empty when nothing."""
+        derived = f"derived from {self.derived}" if self.derived else ""
+        if rounded:
+            derived = f"from {self.derived} that are printed rounded" if self.derived else self.rounded
+        text = self.caveats.get(chip or "", self.caveats.get("default", self.patched_caveat if patched else ""))
+        return "; ".join(filter(None, (derived, text)))
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,7 @@ class Composition:
 class Quantity:
     """What roofctl means by a name, and every known way to make it.
 
+    ``recipes`` are of what is counted; ``derived`` follow from rates and shares that a report holds instead.
     ``unless``: quantities whose sum it is; a capture that has them all need not collect it.
     ``missing``: text in front of the names of counters that were not captured; may be empty.
     ``less``: a quantity that its counters hold too, and that is subtracted where it was counted; may be empty.
@@ -102,6 +111,12 @@ class Quantity:
     compositions: tuple[Composition, ...]
     missing: str = ""
     less: str = ""
+    derived: tuple[Recipe, ...] = ()
+
+    @property
+    def ways(self) -> tuple[Recipe, ...]:
+        """All recipes, those of what is counted first."""
+        return (*self.recipes, *self.derived)
 
     @property
     def additive(self) -> bool:
@@ -132,15 +147,23 @@ class Catalogue:
     chips: Mapping[str, Chip]
     patched_prefixes: tuple[str, ...]
     absences: tuple[_Absence, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    percentages: Mapping[str, str] = field(default_factory=dict)
+    """What pages call a metric, and its name; the second where the unit is a percentage."""
 
     def counters(self) -> frozenset[str]:
         """Every counter that some quantity can use; readers need no other column."""
         return frozenset(
             name
             for quantity in self.quantities.values()
-            for recipe in quantity.recipes
+            for recipe in quantity.ways
             for name in (*recipe.needs, *recipe.optional)
         )
+
+    def rounded(self) -> frozenset[str]:
+        """Counters of which a user must know where they are printed with few digits."""
+        recipes = (recipe for quantity in self.quantities.values() for recipe in quantity.ways)
+        return frozenset(name for recipe in recipes if recipe.derived or recipe.rounded for name in recipe.needs)
 
     def counters_of(self, quantities: Iterable[str]) -> frozenset[str]:
         """Counters that the recipes of these quantities require."""
@@ -152,7 +175,7 @@ class Catalogue:
         """Dimension that the unit of ``counter`` must have, or None for ratios and counters inside them."""
         for quantity in self.quantities.values():
             for recipe in quantity.recipes:
-                whole = (recipe.operation == "sum" and not recipe.by) or quantity.dimension == "fraction"
+                whole = recipe.operation == "sum" or quantity.dimension == "fraction"
                 if whole and (counter in recipe.counters or counter in recipe.optional):
                     return None if quantity.dimension == "ratio" else quantity.dimension
         return None
@@ -194,6 +217,7 @@ class Catalogue:
 def catalogue() -> Catalogue:
     """The shipped catalogue, read once. A fault in the shipped YAML raises InputError naming file and key."""
     tables = {profiler: document(f"{profiler}.yaml") for profiler in PROFILERS}
+    tree = document("quantities.yaml")
     chips = _chips()
     recipes: dict[str, list[Recipe]] = {}
     absences: list[_Absence] = []
@@ -205,8 +229,10 @@ def catalogue() -> Catalogue:
             for entry in table["absent"]
         )
         for name, entries in table["quantities"].items():
-            recipes.setdefault(name, []).extend(_recipe(profiler, name, entry, chips) for entry in entries)
-    tree = document("quantities.yaml")
+            made = [_recipe(profiler, name, entry, chips, tree["quantities"]) for entry in entries]
+            # Of derived ones rates are nearest to counts.
+            rates = _of_rates(table.get("rates", {}), name, made)
+            recipes.setdefault(name, []).extend(sorted([*rates, *made], key=lambda each: bool(each.derived)))
     sets = _sets(tree)
     quantities = {
         name: _quantity(name, entry, tuple(recipes.pop(name, ())), sets[name])
@@ -215,7 +241,8 @@ def catalogue() -> Catalogue:
     if recipes:
         raise _fault("ncu.yaml, nvprof.yaml", ", ".join(recipes), "names declared in quantities.yaml")
     _check_compositions(quantities)
-    return Catalogue(quantities, chips, tuple(patched), tuple(absences))
+    names = (tables["ncu"]["labels"], tables["ncu"]["percentages"])
+    return Catalogue(quantities, chips, tuple(patched), tuple(absences), *names)
 
 
 def document(name: str) -> dict[str, Any]:
@@ -258,7 +285,27 @@ def _chips() -> dict[str, Chip]:
     }
 
 
-def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[str, Chip]) -> Recipe:
+def _of_rates(rates: Mapping[str, Any], quantity: str, recipes: Sequence[Recipe]) -> Iterator[Recipe]:
+    """The recipes of a quantity that take a rate of each counter instead of the counter itself."""
+    for rate, entry in rates.items():
+        for recipe in recipes if quantity in entry["of"] else ():
+            names = {f"{name}.{rate}": weight for name, weight in recipe.counters.items()}
+            if recipe.operation == "sum" and not (recipe.by or recipe.factors or recipe.derived):
+                for by in entry["by"]:
+                    counters, factors = _divided(by)
+                    yield replace(
+                        recipe, counters=names, optional={}, by=counters, factors=factors, derived=entry["derived"]
+                    )
+
+
+def _divided(by: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Counters and quantities among names: only those of counters have two underscores together."""
+    return tuple(name for name in by if "__" in name), tuple(name for name in by if "__" not in name)
+
+
+def _recipe(
+    profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[str, Chip], known: Mapping[str, Any]
+) -> Recipe:
     allowed = {
         "sum",
         "quotient",
@@ -271,6 +318,8 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
         "collect_in",
         "chips",
         "by",
+        "derived",
+        "rounded",
     }
     operations = [key for key in ("sum", "quotient", "product") if key in entry]
     if set(entry) - allowed or len(operations) != 1:
@@ -278,6 +327,9 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
     only = entry.get("chips", [])
     if unknown := [chip for chip in only if chip not in chips]:
         raise _fault(f"{profiler}.yaml", f"{quantity}: chips {unknown}", "chips of chips.yaml")
+    by, factors = _divided(entry.get("by", ()))
+    if unknown := [name for name in factors if name not in known]:
+        raise _fault(f"{profiler}.yaml", f"{quantity}: by {unknown}", "counters, or names of quantities.yaml")
     operation = operations[0]
     counters = entry[operation]
     if operation != "sum":
@@ -294,7 +346,10 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
         collect=entry.get("collect", False),
         chips=frozenset(only),
         collect_in=frozenset(entry.get("collect_in", [])),
-        by=tuple(entry.get("by", ())),
+        by=by,
+        factors=factors,
+        derived=entry.get("derived", ""),
+        rounded=entry.get("rounded", ""),
     )
 
 
@@ -308,7 +363,9 @@ def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...], set
         raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
     unless = tuple(entry.get("unless", ()))
     texts = entry.get("missing", ""), entry.get("less", "")
-    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, *texts)
+    counted = tuple(recipe for recipe in recipes if not recipe.derived)
+    derived = tuple(recipe for recipe in recipes if recipe.derived)
+    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, counted, compositions, *texts, derived)
 
 
 def _check_compositions(quantities: Mapping[str, Quantity]) -> None:

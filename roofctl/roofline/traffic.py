@@ -31,6 +31,8 @@ class Traffic:
         for word in ("lower bound", "upper bound"):
             if word in self.caveat:
                 return f"{word} of the traffic"
+        if self.caveat.startswith("derived"):
+            return "traffic derived"
         return "traffic not exact" if self.caveat else ""
 
 

@@ -191,7 +191,7 @@ def test_formulas() -> None:
 
 
 def test_counters_cover_every_recipe_and_patched_is_a_prefix() -> None:
-    assert {*GLOBAL, THREAD, L2_ALL, "GPU activities Avg", "Duration"} <= KNOWN.counters()
+    assert {*GLOBAL, THREAD, L2_ALL, "GPU activities Avg", KNOWN.labels["Duration"]} <= KNOWN.counters()
     assert KNOWN.patched(PATCHED)
     assert not KNOWN.patched(THREAD)
 
@@ -201,7 +201,7 @@ def test_counters_cover_every_recipe_and_patched_is_a_prefix() -> None:
     [
         ("gpu__time_duration.sum", "seconds"),
         (THREAD, "count"),
-        ("SM Frequency", "hertz"),
+        (KNOWN.labels["SM Frequency"], "hertz"),
         ("launch__waves_per_multiprocessor", None),
         ("no such", None),
     ],
