@@ -170,6 +170,7 @@ def test_full_reports_give_the_points_of_ncu_s_own_chart(name: str) -> None:
         pytest.skip("the corpus of public captures is not beside the repository")
     rows = kernels(CORPUS / name, model="flop", group="launch", precisions=("fp32",))
     actions = [action for each in reader.load_report(str(CORPUS / name)) for action in each]
+    actions.sort(key=lambda action: -action[TIME].value())
     assert len(rows) == len(actions) > 0
     for row, action in zip(rows, actions, strict=True):
         chart = {op: action[SASS.format(op)].value() for op in ("fadd", "fmul")}
