@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
@@ -12,7 +13,7 @@ from roofctl.core.kernel_names import some
 from roofctl.core.notes import Note
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
-from roofctl.readers import databases, diagnose, ncu_csv, nvprof_csv, text
+from roofctl.readers import databases, diagnose, ncu_csv, nvprof_csv, text, text_tables
 from roofctl.readers.convert import Converter, Launches
 from roofctl.readers.decimals import evidence, first_examples
 from roofctl.readers.find_tables import Scan, Scanner
@@ -25,6 +26,9 @@ from roofctl.readers.streams import Block
 from roofctl.readers.tables import CsvTable, Reader
 
 __all__ = ["read_file", "read_text"]
+
+_LONGEST_PAGE: Final = 64 << 20
+"""Bytes of a text page; a launch with all details has some ten thousand."""
 
 Blocks = Callable[[Scanner], Iterator[Block]]
 """Gives the blocks of a text, from its begin each time; is given whether a table is in sight."""
@@ -86,6 +90,8 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
     if foreign:
         raise foreign
     if not found.tables:
+        if printed := _printed(blocks):
+            return _of_text(printed, source)
         raise diagnose.no_table(source, found)
     denied = diagnose.permission_error(source, found.banners)
     if denied and not all(kind in ("nvprof_summary", "nvprof_trace") for kind in kinds):
@@ -100,6 +106,22 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
     if not parts:
         raise _nothing_read(source, found, notes)
     return [_with_notes(parts[0], notes), *parts[1:]]
+
+
+def _printed(blocks: Blocks) -> bytes:
+    """The text with its text tables as CSV; empty where it holds none, or is longer than a text page is."""
+    content = b""
+    for block in blocks(Scanner(lambda _: None)):
+        content += block
+        if len(content) > _LONGEST_PAGE:
+            return b""
+    return text_tables.as_csv(content.decode(errors="replace").splitlines()).encode()
+
+
+def _of_text(printed: bytes, source: str) -> list[Part]:
+    parts = read_text(printed, source)
+    note = Note(f"{source}: read from tables of text, which hold few digits; --csv prints more")
+    return [_with_notes(parts[0], (note, *parts[0].notes)), *parts[1:]]
 
 
 def _scan(blocks: Blocks, source: str, open_reader: Callable[[CsvTable], Reader | None]) -> Scan:
@@ -165,7 +187,9 @@ def conversion_notes(converter: Converter) -> list[Note]:
 def _rounded(converter: Converter) -> list[Note]:
     if not converter.rounded:
         return []
-    lost = f"{converter.rounded} values are in exponent form: a spreadsheet rounded them, and lost digits"
+    lost = (
+        f"{converter.rounded} values are in exponent form: a spreadsheet or a text page rounded them, and lost digits"
+    )
     return [Note(f"{converter.source}: {lost}")]
 
 
@@ -256,7 +280,7 @@ def _scan_notes(found: Scan, source: str) -> list[Note]:
 
 
 def _with_notes(part: Part, notes: Sequence[Note]) -> Part:
-    return Part(part.frame, part.source, part.names, tuple(notes))
+    return replace(part, notes=tuple(notes))
 
 
 def _nothing_read(source: str, found: Scan, notes: Sequence[Note]) -> Exception:

@@ -11,6 +11,7 @@ from roofctl.readers.split import RowLayout, Rows, split_fields
 
 COUNT: Final = r"(?:[0-9]{1,12}|[0-9]{1,3}(?:[,.][0-9]{3}){1,3})"
 _DECIMAL: Final = r"[0-9]+(?:\.[0-9]+)?"
+_SHARE: Final = rf"{_DECIMAL}%?"
 TITLES: Final = ("Kernel", "Invocations", "Time(%)", "Time (%)", "Grid X", "Avg Size", "Counter_Name")
 """Every header has one of these."""
 _TITLE: Final = re.compile("|".join(map(re.escape, TITLES)))
@@ -111,7 +112,7 @@ class CsvTable:
         if self.kind in ("nvprof_metrics", "nvprof_events", "nvprof_device"):
             return [(self.column("Invocations"), COUNT)]
         if self.kind == "nvprof_summary":
-            return [(0, "|".join(map(re.escape, _NVPROF_TYPES)) if "Type" in self.header else _DECIMAL)]
+            return [(0, "|".join(map(re.escape, _NVPROF_TYPES)) if "Type" in self.header else _SHARE)]
         if self.kind == "nvprof_trace":
             return [(self.column("Start"), _DECIMAL)]
         return [(self.column("Correlation_ID"), COUNT)] if self.kind == "nvprof_counts" else []
@@ -132,7 +133,7 @@ class CsvTable:
         column, pattern = next(iter(self.begins_row()), (None, ""))
         if column != 0:
             return b""
-        if pattern in (COUNT, _DECIMAL):
+        if pattern in (COUNT, _DECIMAL, _SHARE):
             return b"0123456789"
         return bytes({ord(name[0]) for name in _NVPROF_TYPES})
 

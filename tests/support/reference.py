@@ -196,7 +196,11 @@ def _begins_like_row(table: Table, fields: Sequence[str]) -> bool:
         return COUNT.fullmatch(table.field(fields, "Invocations")) is not None
     if table.kind == "nvprof_summary":
         typed = "Type" in table.header
-        return (fields[0] in _NVPROF_TYPES) if typed else _DECIMAL.fullmatch(fields[0].strip()) is not None
+        return (
+            (fields[0] in _NVPROF_TYPES)
+            if typed
+            else re.fullmatch(rf"{_DECIMAL.pattern}%?", fields[0].strip()) is not None
+        )
     if table.kind == "nvprof_trace":
         return _DECIMAL.fullmatch(table.field(fields, "Start")) is not None
     if table.kind == "nvprof_counts":

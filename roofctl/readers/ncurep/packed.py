@@ -27,16 +27,21 @@ def read_report(path: Path, read: Callable[[Path], list[Part]]) -> list[Part]:
     with TemporaryDirectory(prefix="roofctl-") as folder:
         plain = Path(folder) / (path.stem if path.stem.endswith(_SUFFIX) else f"report{_SUFFIX}")
         _unpack(path, plain)
-        try:
-            with _watched_as(path):
-                parts = read(plain)
-        except RoofctlError as error:
-            error.message = error.message.replace(str(plain), str(path))
-            error.args = (error.message,)
-            if plain.name in error.hint:
-                error.hint += " (unpack it for that)"
-            raise
-    return [_named(part, plain, path) for part in parts]
+        return read_as(plain, path, read)
+
+
+def read_as(file: Path, name: Path, read: Callable[[Path], list[Part]]) -> list[Part]:
+    """What ``read`` makes of a file, in the name of another: in parts, notes, errors and progress."""
+    try:
+        with _watched_as(name):
+            parts = read(file)
+    except RoofctlError as error:
+        error.message = error.message.replace(str(file), str(name))
+        error.args = (error.message,)
+        if file.name in error.hint:
+            error.hint += " (unpack it for that)"
+        raise
+    return [_named(part, file, name) for part in parts]
 
 
 def _unpack(path: Path, plain: Path) -> None:
