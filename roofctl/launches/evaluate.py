@@ -286,7 +286,7 @@ def _why_missing(quantity: Quantity, given: _Given) -> str:
         return f"{empty[0]} has no value in any launch (n/a or nan)"
     recipes = [r for r in quantity.recipes if r.profiler == given.profiler]
     if not recipes:
-        return f"{given.profiler} has no counter for it"
+        return f"{given.profiler} {'counts nothing' if given.profiler == 'nsys' else 'has no counter for it'}"
     wanted = next((r for r in recipes if known.available(r, given.chip)), None)
     if wanted is None:
         reasons = (known.absent(counter, given.chip or "", given.profiler) for counter in recipes[0].counters)
@@ -307,7 +307,7 @@ def _why_not_composed(quantity: Quantity, given: _Given) -> str:
 
     possible = [c for c in quantity.compositions if countable(c.quantities)] or quantity.compositions
     fewest = min((lacking(c.quantities) for c in possible), key=len)
-    return "; ".join(_why_missing(known.quantities[name], given) for name in fewest)
+    return "; ".join(dict.fromkeys(_why_missing(known.quantities[name], given) for name in fewest))
 
 
 def _listed(counters: Sequence[str]) -> str:
@@ -322,6 +322,8 @@ def _listed(counters: Sequence[str]) -> str:
 
 def _profiler(names: frozenset[str]) -> str:
     """Profiler whose spelling the counters have: ncu's hold a double underscore, or are labels of its pages."""
+    if names and names <= _counters("nsys"):
+        return "nsys"
     own = _counters("nvprof") - _counters("ncu")
     return "ncu" if any("__" in name or (" " in name and name not in own) for name in names) else "nvprof"
 

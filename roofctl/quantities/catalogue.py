@@ -13,7 +13,7 @@ import yaml
 
 from roofctl.core.errors import InputError
 
-PROFILERS: Final = ("ncu", "nvprof")
+PROFILERS: Final = ("ncu", "nvprof", "nsys")
 DIMENSIONS: Final = frozenset({"seconds", "hertz", "count", "fraction", "ratio"})
 """A ``fraction`` is the used part of what a unit sustains: its mean over launches is weighted by their time."""
 _SCHEMA: Final = 1
@@ -239,7 +239,11 @@ def catalogue() -> Catalogue:
         for name, entry in tree["quantities"].items()
     }
     if recipes:
-        raise _fault("ncu.yaml, nvprof.yaml", ", ".join(recipes), "names declared in quantities.yaml")
+        raise _fault(
+            ", ".join(f"{profiler}.yaml" for profiler in PROFILERS),
+            ", ".join(recipes),
+            "names declared in quantities.yaml",
+        )
     _check_compositions(quantities)
     names = (tables["ncu"]["labels"], tables["ncu"]["percentages"])
     return Catalogue(quantities, chips, tuple(patched), tuple(absences), *names)

@@ -8,6 +8,7 @@ from typing import Final
 
 from roofctl.core import profiler_text as messages
 from roofctl.core.errors import CounterAccessError, InputError, NoKernels, RoofctlError
+from roofctl.readers import nsys
 from roofctl.readers.find_tables import Scan
 
 _RECAPTURE: Final = (
@@ -120,10 +121,10 @@ def foreign_table(source: str, kinds: Sequence[str]) -> InputError | None:
             f"{source} is a table of AMD's rocprof; roofctl reads NVIDIA's ncu and nvprof",
             hint="for AMD GPUs use rocprofiler-compute",
         )
-    if "foreign_nsys" in kinds:
+    if kinds and all(kind == "nsys_other" for kind in kinds):
         return InputError(
-            f"{source} is a table of Nsight Systems (nsys), which times kernels but counts nothing",
-            hint=_RECAPTURE,
+            f"{source} holds tables of Nsight Systems (nsys), but none of kernels",
+            hint=f"print times of kernels: {nsys.PRINT_HINT}; counters come from ncu only: roofctl profile ./app",
         )
     return None
 

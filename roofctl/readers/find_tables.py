@@ -29,7 +29,8 @@ FEW: Final = 48
 """Lines that are read one by one faster than many at a time."""
 
 _HEADER_LIKE: Final = (
-    r"Process ID|Metric Name|Event Name|Time\(%\)|Grid X|Correlation_ID|Avg Size|KernelName|Counter_Name|Total Time"
+    r"Process ID|Metric Name|Event Name|Time\(%\)|Grid X|Correlation_ID|Avg Size|KernelName|Counter_Name"
+    r"|Total Time|CorrId|Total \(MB"
     r"|[^,;\t\"]\"[^,;\t\"\n]"
 )
 """RE2: a line has one name of each signature, or quotes by which csv may put a name together."""

@@ -13,7 +13,7 @@ from roofctl.core.kernel_names import some
 from roofctl.core.notes import Note
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
-from roofctl.readers import databases, diagnose, ncu_csv, nvprof_csv, text, text_tables
+from roofctl.readers import databases, diagnose, ncu_csv, nsys, nvprof_csv, text, text_tables
 from roofctl.readers.convert import Converter, Launches
 from roofctl.readers.decimals import evidence, first_examples
 from roofctl.readers.find_tables import Scan, Scanner
@@ -52,6 +52,7 @@ _READERS: Final[dict[str, Callable[[CsvTable, frozenset[str]], _TableReader]]] =
     "nvprof_summary": nvprof_csv.Summary,
     "nvprof_trace": nvprof_csv.Trace,
     "nvprof_counts": nvprof_csv.TraceCounts,
+    **nsys.READERS,
 }
 
 
@@ -66,7 +67,7 @@ def read_file(path: Path, *, decimal: DecimalSeparator | None = None) -> list[Pa
     if ncurep.is_meant(path):
         return ncurep.read_report(path) or export.plain(read_text(export.printed(path), str(path)))
     if databases.is_database(path):
-        raise databases.refusal(path)
+        return databases.read(path)
     return _read(partial(text.text_blocks, path), str(path), decimal)
 
 
@@ -98,9 +99,9 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
         raise denied
     notes = _scan_notes(found, source)
     parts: list[Part] = []
-    for family in ("ncu_raw", "ncu_details", "ncu_summary", "nvprof"):
+    for family in ("ncu_raw", "ncu_details", "ncu_summary", "nvprof", "nsys"):
         tables = [table for table in found.tables if table.kind.startswith(family)]
-        for batch in [tables] if family != "nvprof" else [[table] for table in tables]:
+        for batch in [tables] if family not in ("nvprof", "nsys") else [[table] for table in tables]:
             taken = [(table, readers.pop(id(table), None)) for table in batch]
             parts += _parts_of(taken, source, decimal, notes, partial(_all_numbers, blocks, source, family))
     if not parts:
@@ -120,6 +121,8 @@ def _printed(blocks: Blocks) -> bytes:
 
 def _of_text(printed: bytes, source: str) -> list[Part]:
     parts = read_text(printed, source)
+    if all(part.names <= {nsys.AVERAGE, nsys.DURATION} for part in parts):
+        return parts  # nsys prints nanoseconds
     note = Note(f"{source}: read from tables of text, which hold few digits; --csv prints more")
     return [_with_notes(parts[0], (note, *parts[0].notes)), *parts[1:]]
 
@@ -145,6 +148,8 @@ def _parts_of(
     batch: list[Launches] = []
     for number, (table, reader) in enumerate(tables):
         skipped, what = len(table.malformed) + table.rows, "rows that belong to the device, not to a kernel"
+        if table.kind == "nsys_other":
+            skipped = 0
         if table.kind in _READERS:
             skipped, what = (reader.skipped, reader.what) if reader else (0, "")
         if skipped:
@@ -159,8 +164,8 @@ def _parts_of(
     amd = diagnose.amd_counters(source, names)
     if amd:
         raise amd
-    if tables[0][0].kind.startswith("nvprof"):
-        decimal = "point"  # nvprof prints numbers unquoted, always with a point
+    if tables[0][0].kind.startswith(("nvprof", "nsys")):
+        decimal = "point"  # both print numbers with a point in any locale
     converter = Converter(source, decimal or _decimal(batch, source, all_numbers), catalogue())
     parts = to_parts(batch, converter)
     if len(tables) > 1 and len(parts) < len(tables):

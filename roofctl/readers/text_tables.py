@@ -1,4 +1,4 @@
-"""Tables that ncu and nvprof print as text, without ``--csv``: turned into the CSV that they print with it.
+"""Tables that ncu, nvprof and nsys print as text, without ``--csv``: turned into the CSV that they print with it.
 
 ncu's text page holds what its details page does; nvprof has a timing summary, a GPU trace, and metrics or events by
 kernel. Lines that belong to no table stay as they are.
@@ -53,6 +53,10 @@ _EVENT_ROW: Final = re.compile(r"\s*(\d+)\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+
 _METRICS: Final = ("Device", "Kernel", "Invocations", "Metric Name", "Metric Description", "Min", "Max", "Avg")
 _EVENTS: Final = ("Device", "Kernel", "Invocations", "Event Name", "Min", "Max", "Avg", "Total")
 
+_NSYS_HEADER: Final = re.compile(r"\s*(?:Time \(%\)|Time\(%\)|Total \(\w+\)|Start \(\w+\))\s{2,}\S.*(?:\s{2,}|\))\S.*")
+
+_NSYS_RULER: Final = re.compile(r"\s*-{3,}(?:\s+-{3,})+\s*")
+
 
 def as_csv(lines: Iterable[str]) -> str:
     """``lines`` with their text tables as CSV; empty where they hold no such table."""
@@ -65,6 +69,8 @@ def as_csv(lines: Iterable[str]) -> str:
             take = writer.trace
         elif match := _COUNTS_HEADER.fullmatch(line):
             take = writer.metrics if match["what"] == "Metric" else writer.events
+        elif _NSYS_HEADER.fullmatch(line) and "(" in line:
+            take = writer.nsys_table(line)
         elif line.startswith("=="):
             writer.foreign(line)
         elif not take(line):
@@ -150,6 +156,24 @@ class _Writer:
         place = [cells[device], cells[device + 1], cells[device + 2], cells[-1], ""]
         self._row(_TRACE, [split_glued(match["start"])[0], duration, *shape, *place])
         return True
+
+    def nsys_table(self, header: str) -> Callable[[str], bool]:
+        """What takes the lines under a header of Nsight Systems: a ruler says where columns begin and end."""
+        self._columns = []
+        names: list[str] = []
+
+        def take(line: str) -> bool:
+            if _NSYS_RULER.fullmatch(line):
+                self._columns = [slice(*group.span()) for group in re.finditer("-+", line)]
+                self._columns[-1] = slice(self._columns[-1].start, None)
+                names[:] = [header[each].strip() for each in self._columns]
+            elif not names or not line.strip() or not re.fullmatch(r"[\d.,]+", line[self._columns[0]].strip()):
+                return not line.strip()
+            else:
+                self._row(names, [line[each].strip() for each in self._columns])
+            return True
+
+        return take
 
     def metrics(self, line: str) -> bool:
         """A line of nvprof's metrics by kernel."""
