@@ -13,7 +13,7 @@ from typing import Final
 
 from roofctl.core.errors import InputError
 from roofctl.launches.table import Part
-from roofctl.readers import nsys
+from roofctl.readers import nsys_export
 
 MAGIC: Final = b"SQLite format 3\x00"
 _KERNELS: Final = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")
@@ -37,8 +37,8 @@ def read(path: Path) -> list[Part]:
     try:
         with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as file:
             tables = {str(name) for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if nsys.is_export(tables):
-                return nsys.read_export(path)
+            if nsys_export.is_export(tables):
+                return nsys_export.read_export(path)
             if "StringTable" not in tables or not any(name.startswith("CUPTI_ACTIVITY_KIND_") for name in tables):
                 raise InputError(
                     f"{path} is an SQLite database, but of no profiler",

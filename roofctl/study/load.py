@@ -20,7 +20,9 @@ from roofctl.core.notes import Note
 from roofctl.core.parallel import each, processors
 from roofctl.launches.table import Part
 from roofctl.readers import read as readers
+from roofctl.readers.ncurep import packed
 from roofctl.readers.numbers import DecimalSeparator
+from roofctl.study.standard_input import STANDARD_INPUT, is_standard_input, kept
 
 Watch = Callable[[int, int], None]
 """Called with the number of sources read so far and of all sources."""
@@ -138,9 +140,11 @@ def _ranked(sources: Sequence[Source]) -> list[Source]:
 
 def _locate(path: Path, here: Path) -> Source:
     if kind := search.special(here / path):
-        raise InputError(f"{path} is a {kind}", hint="write it to a file, and give that file")
-    if path == Path("-") and not (here / path).exists():
-        raise InputError("- would be standard input, which is not read", hint="write it to a file, and give that file")
+        raise InputError(
+            f"{path} is a {kind}", hint="write it to a file, and give that file; or pipe it in, and give -"
+        )
+    if is_standard_input(path, here):
+        return Source(STANDARD_INPUT, (kept(),))
     # A name without a suffix may be a capture's; anything else that is not there is a missing file.
     if (here / path).is_file() or (path.suffix and not (here / path).is_dir() and not _is_capture_name(path, here)):
         return Source(str(path), (path,))
@@ -222,6 +226,9 @@ def read_one(source: Source, decimal: DecimalSeparator | None) -> list[Part]:
     """Parts of one source. Raises InputError (or CounterAccessError) when it cannot be read."""
     if source.problem:
         raise source.problem
+    if source.label == STANDARD_INPUT:
+        read = partial(readers.read_file, decimal=decimal)
+        return packed.read_as(source.files[0], Path(STANDARD_INPUT), read)
     parts = [part for path in source.files for part in readers.read_file(path, decimal=decimal)]
     manifest = source.manifest
     if manifest is None:

@@ -284,7 +284,7 @@ def test_a_report_of_the_page_is_that_of_ncus(page, tmp_path, capfd):
 def test_numbers_on_the_page_are_exact(page):
     frames = [read_file(path)[0].frame for path in (page, REPORTED / "report.ncu-rep")]
     for name in frames[0].columns:
-        if "__" in name:
+        if "__" in name and not name.startswith("step:"):
             assert list(frames[0][name]) == list(frames[1][name]), name
 
 
