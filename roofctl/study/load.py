@@ -22,6 +22,7 @@ from roofctl.launches.table import Part
 from roofctl.readers import read as readers
 from roofctl.readers.ncurep import packed
 from roofctl.readers.numbers import DecimalSeparator
+from roofctl.readers.recognise import kind_of
 from roofctl.study.standard_input import STANDARD_INPUT, is_standard_input, kept
 
 Watch = Callable[[int, int], None]
@@ -99,7 +100,7 @@ def _searched(path: Path, here: Path) -> list[Source]:
         return []
     errors: list[OSError] = []
     if (here / path).is_dir():
-        paths = search.inside(here / path, errors.append)
+        paths = search.inside(here / path, errors.append, kind_of)
     elif search.is_pattern(here / path):
         paths = [each for match in search.matching(path, here) for each in _expanded(match, here, errors)]
     else:
@@ -113,7 +114,7 @@ def _searched(path: Path, here: Path) -> list[Source]:
 
 def _expanded(match: Path, here: Path, errors: list[OSError]) -> list[Path]:
     folder = (here / match).is_dir() and not is_capture(here / match)
-    return search.inside(here / match, errors.append) if folder else [here / match]
+    return search.inside(here / match, errors.append, kind_of) if folder else [here / match]
 
 
 def _forbidden(folder: Path, error: OSError) -> Source:

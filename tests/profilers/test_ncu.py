@@ -483,3 +483,19 @@ class TestReal:
 
 def test_device_errors_have_their_own_code():
     assert {DeviceError.exit_code, UnfitTool.exit_code, NothingProfiled.exit_code} == {5, 3, 8}
+
+
+@pytest.mark.parametrize("name", ["report.ncu-rep", "report.ncu-repz", "report.ncu-rep2", "report", "other"])
+def test_a_report_is_there_whatever_ncu_calls_it(tmp_path, name):
+    write(tmp_path / ncu.LOG, "")
+    write(tmp_path / ncu.CSV, "")
+    assert ncu.report_in(tmp_path) is None
+    write(tmp_path / name, "")
+    assert ncu.report_in(tmp_path) == tmp_path / name
+
+
+def test_a_report_elsewhere_is_where_the_log_says(tmp_path):
+    write(tmp_path / "x.ncu-rep", "")
+    (tmp_path / "folder").mkdir()
+    lines = ["==PROF== Connected to process 1 (/a)", f"==PROF== Report: {tmp_path / 'x.ncu-rep'}"]
+    assert ncu.report_in(tmp_path / "folder", lines) == tmp_path / "x.ncu-rep"
