@@ -42,6 +42,7 @@ class KernelTable:
     ``capture`` (index into ``captures``), ``kernel``, ``block``, ``grid``, ``launches``, and per quantity X
     ``X`` (mean per launch), ``X_min``, ``X_max``, for times and counts ``X_total``, for the time and its clock
     ``X_median``. A median that cannot be known (of a summary of several launches) is missing.
+    ``timed_by`` is the profiler whose time it is.
     Times and clocks are those of all launches that have them; all else is of the ``counted_launches`` (see
     ``_counted``), whose mean time is ``counted_seconds``: rates are counts over this time.
     ``caveats``: per row, texts per quantity of what is not exact.
@@ -67,6 +68,7 @@ def aggregate(table: LaunchTable, group: Group) -> KernelTable:
     keys, frame = _keys(table, group, notes)
     counted = _counted(frame, keys, table, notes) & _of_counted_shapes(frame, table, notes)
     by_part = _by_part(frame, keys, _quantities(table.parts), counted)
+    by_part["timed_by"] = by_part["part"].map({number: part.profiler for number, part in enumerate(table.parts)})
     pieces: list[pd.DataFrame] = []
     caveats: list[Mapping[str, str]] = []
     infos: list[CaptureInfo] = []
@@ -222,7 +224,7 @@ def _joined(
     for name in (column for column in tables[0].columns if column not in ("capture", "part", *keys)):
         order = timed if _is_of_time(name) else _by_caveat(parts, name)
         pieces = {i: rows[i][name] for i in order}
-        if name.startswith(_CLOCKS):
+        if name.startswith((*_CLOCKS, "timed_by")):
             pieces = {i: each.where(own[i]) if i in own else each for i, each in pieces.items()}
         columns[name] = _first_known(list(pieces.values()))
         if name.endswith("_total") and not _is_of_time(name):
@@ -278,7 +280,7 @@ _CLOCKS: Final = tuple(name for name in (*TIME_AND_CLOCK, *OTHER_CLOCKS) if name
 
 
 def _is_of_time(column: str) -> bool:
-    return column == "launches" or column.startswith((*TIME_AND_CLOCK, *OTHER_CLOCKS, "counted_"))
+    return column in ("launches", "timed_by") or column.startswith((*TIME_AND_CLOCK, *OTHER_CLOCKS, "counted_"))
 
 
 def _by_time(parts: Sequence[PartInfo]) -> list[int]:

@@ -137,7 +137,7 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
     fixed = {name: counters[name] for name in (*IDENTITY, "launches", "is_summary")}
     frame = pd.DataFrame({**fixed, **columns}, index=counters.index, copy=False).reset_index(drop=True)
     work = frozenset(filter(counts_work, names)) - known.counters_of(TIME_AND_CLOCK)
-    return frame, PartInfo("", quantities, caveats, missing, patched, work, notes)
+    return frame, PartInfo("", quantities, caveats, missing, patched, work, notes, given.profiler)
 
 
 _OUTSIDE: Final = 1e-3

@@ -70,6 +70,7 @@ class PartInfo:
     ``quantities`` are those it has, in the catalogue's order; ``caveats`` and ``missing`` are texts per quantity.
     ``patched``: some counter of this part runs with patched instructions, so its time is not that of the plain kernel.
     ``counters`` are those that count work, known to roofctl or not. ``notes`` are on values that cannot be.
+    ``profiler`` is the one whose counters it has.
     """
 
     source: str
@@ -79,6 +80,7 @@ class PartInfo:
     patched: bool
     counters: frozenset[str]
     notes: tuple[Note, ...] = ()
+    profiler: str = "ncu"
 
 
 @dataclass(frozen=True)
