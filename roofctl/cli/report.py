@@ -65,6 +65,8 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
     else:
         views = {"csv": reports.csv_table, "md": reports.markdown_table}
         show_as(form, *views[form](results))
+    if form == "md" and analysis.rooflines:
+        put(f"\n{reports.ceilings_markdown(analysis)}")
     if advice and form in ("table", "md"):
         text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
         put(f"\n{text}" if text else "", newline=False)
@@ -79,7 +81,8 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
 def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
     from roofctl.output import timetable
-    from roofctl.output.report import full_names
+    from roofctl.output.captions import describe_ceilings
+    from roofctl.output.report import ceilings_markdown, full_names
     from roofctl.roofline.time_based import sums
     from roofctl.study.analyse import timings_of
 
@@ -89,6 +92,8 @@ def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
         show_as("json", document=timetable.document(analysis, timings, [note.text for note in notes]))
     else:
         show_as(form, *views[form](timings))
+    if form == "md":
+        put(f"\n{ceilings_markdown(analysis)}")
     if form == "table":
         say(describe_ceilings(analysis))
         say(sums(timings))
@@ -100,15 +105,8 @@ def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
 def print_table(analysis: Analysis) -> None:
     """The kernel table on stdout, and on stderr the ceilings it compares with."""
     from roofctl.output import report as reports
+    from roofctl.output.captions import describe_ceilings
 
     show_as("table", *reports.table(analysis.results))
     if analysis.rooflines:
         say(describe_ceilings(analysis))
-
-
-def describe_ceilings(analysis: Analysis) -> str:
-    """One line: GPU, basis and clock of the ceilings."""
-    from roofctl.output.captions import clock_texts
-
-    roofline = analysis.rooflines[0]
-    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_texts(analysis)])

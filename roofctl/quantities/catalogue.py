@@ -6,19 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
-import yaml
-
 from roofctl.core.errors import InputError
+from roofctl.quantities.device import device_counters
+from roofctl.quantities.documents import document, fault
 
 PROFILERS: Final = ("ncu", "nvprof")
 DIMENSIONS: Final = frozenset({"seconds", "hertz", "count", "fraction", "ratio"})
 """A ``fraction`` is the used part of what a unit sustains: its mean over launches is weighted by their time."""
-_SCHEMA: Final = 1
-# The one in C takes a tenth of the time; a PyYAML built without it has only the other.
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -134,8 +130,8 @@ class Catalogue:
     absences: tuple[_Absence, ...]
 
     def counters(self) -> frozenset[str]:
-        """Every counter that some quantity can use; readers need no other column."""
-        return frozenset(
+        """Every counter that some quantity can use, or that describes the GPU; readers need no other column."""
+        return frozenset(device_counters().dimensions).union(
             name
             for quantity in self.quantities.values()
             for recipe in quantity.recipes
@@ -155,7 +151,7 @@ class Catalogue:
                 whole = (recipe.operation == "sum" and not recipe.by) or quantity.dimension == "fraction"
                 if whole and (counter in recipe.counters or counter in recipe.optional):
                     return None if quantity.dimension == "ratio" else quantity.dimension
-        return None
+        return device_counters().dimensions.get(counter)
 
     def absent(self, counter: str, chip: str, profiler: str) -> str | None:
         """Why ``chip`` lacks ``counter``, or None when it has it (or nothing is known against it)."""
@@ -213,22 +209,9 @@ def catalogue() -> Catalogue:
         for name, entry in tree["quantities"].items()
     }
     if recipes:
-        raise _fault("ncu.yaml, nvprof.yaml", ", ".join(recipes), "names declared in quantities.yaml")
+        raise fault("ncu.yaml, nvprof.yaml", ", ".join(recipes), "names declared in quantities.yaml")
     _check_compositions(quantities)
     return Catalogue(quantities, chips, tuple(patched), tuple(absences))
-
-
-def document(name: str) -> dict[str, Any]:
-    """One YAML file of this folder. Raises InputError when its schema is not the one known here."""
-    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-    tree: dict[str, Any] = yaml.load(text, _LOADER)  # noqa: S506 - both are safe
-    if tree.get("schema") != _SCHEMA:
-        raise _fault(name, f"schema {tree.get('schema')!r}", f"schema {_SCHEMA}")
-    return tree
-
-
-def _fault(file: str, seen: str, expected: str) -> InputError:
-    return InputError(f"{file}: {seen}; expected {expected}", hint="reinstall roofctl, or report this")
 
 
 def _sets(tree: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -237,7 +220,7 @@ def _sets(tree: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     for combined, entry in tree["combined"].items():
         members = {name for name, of in sets.items() if set(of) & set(entry["sets"])} | set(entry["and"])
         if unknown := (members | set(entry["without"])) - sets.keys():
-            raise _fault("quantities.yaml", f"{combined}: {sorted(unknown)}", "names of quantities")
+            raise fault("quantities.yaml", f"{combined}: {sorted(unknown)}", "names of quantities")
         for name in members - set(entry["without"]):
             sets[name].append(combined)
     return {name: tuple(of) for name, of in sets.items()}
@@ -274,10 +257,10 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
     }
     operations = [key for key in ("sum", "quotient", "product") if key in entry]
     if set(entry) - allowed or len(operations) != 1:
-        raise _fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
+        raise fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
     only = entry.get("chips", [])
     if unknown := [chip for chip in only if chip not in chips]:
-        raise _fault(f"{profiler}.yaml", f"{quantity}: chips {unknown}", "chips of chips.yaml")
+        raise fault(f"{profiler}.yaml", f"{quantity}: chips {unknown}", "chips of chips.yaml")
     operation = operations[0]
     counters = entry[operation]
     if operation != "sum":
@@ -300,12 +283,12 @@ def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[
 
 def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...], sets: tuple[str, ...]) -> Quantity:
     if entry["dimension"] not in DIMENSIONS:
-        raise _fault("quantities.yaml", f"{name}: dimension {entry['dimension']!r}", f"one of {sorted(DIMENSIONS)}")
+        raise fault("quantities.yaml", f"{name}: dimension {entry['dimension']!r}", f"one of {sorted(DIMENSIONS)}")
     compositions = tuple(
         Composition(c["sum"], c.get("caveat", ""), c.get("optional", {})) for c in entry.get("compose", ())
     )
     if not recipes and not compositions:
-        raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
+        raise fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
     unless = tuple(entry.get("unless", ()))
     texts = entry.get("missing", ""), entry.get("less", "")
     return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, *texts)
@@ -314,7 +297,7 @@ def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...], set
 def _check_compositions(quantities: Mapping[str, Quantity]) -> None:
     for name, part in _parts(quantities):
         if part not in quantities or quantities[part].compositions:
-            raise _fault("quantities.yaml", f"{name} composed of {part}", "quantities made of counters")
+            raise fault("quantities.yaml", f"{name} composed of {part}", "quantities made of counters")
 
 
 def _parts(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:

@@ -22,11 +22,12 @@ from roofctl.roofline.model import Clock, Model, Roofline
 from roofctl.roofline.select import Selection
 from roofctl.roofline.time_based import Timing
 from roofctl.study import load as inputs
+from roofctl.study.carried import carried
 from roofctl.study.ceilings import CeilingChoice, choose_ceilings
 from roofctl.study.clocks import ClockChoice, Clocks, choose_clocks
-from roofctl.study.device import Device, describe_device, one_device
+from roofctl.study.device import Device, captured_clocks, describe_device, one_device
 from roofctl.study.load import Watch
-from roofctl.study.profile_choice import choose_profile
+from roofctl.study.profile_choice import CeilingsGpu, ceilings_gpu, choose_profile, with_own_ceilings
 
 MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
 
@@ -60,8 +61,9 @@ class Analysis:
 
     ``sources`` are the inputs as the user knows them, ``unread`` the errors of those that were left out.
     ``notes`` are all of them, ``capture_notes`` those that hold for every model.
-    When the GPU is not known, ``unknown_gpu`` is the error that explains it; ``profile`` and ``machine`` are then
-    None, and ``rooflines`` is empty. Fractions are of the first roofline.
+    ``ceilings_gpu`` is the GPU of the ceilings. ``profile`` is made of the capture itself where no GPU profile has its
+    GPU. When neither gives ceilings, ``unknown_gpu`` is the error that explains it; ``profile`` and ``machine`` are
+    then None, and ``rooflines`` is empty. Fractions are of the first roofline.
     ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
     """
 
@@ -78,6 +80,7 @@ class Analysis:
     chip: Chip | None = None
     capture_notes: tuple[Note, ...] = ()
     unread: tuple[RoofctlError, ...] = ()
+    ceilings_gpu: CeilingsGpu | None = None
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this GPU: HBM for boards that have it, DRAM for others."""
@@ -100,8 +103,11 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     chip_name = profile.chip if profile else catalogue().chip_of(capability or None, next(iter(device.names), ""))
     chip = catalogue().chips.get(chip_name or "")
     kernels = aggregate(launch_table(reading.parts, chip_name), request.group)
+    own = carried(reading.parts, device, chip, captured_clocks(kernels.frame, device))
+    found, own_notes = with_own_ceilings(found, own, device)
+    profile = None if isinstance(found, InputError) else found.profile
     clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)
-    notes += [*profile_notes, *_pascal_l1(capability), *clock_notes]
+    notes += [*profile_notes, *own_notes, *_pascal_l1(capability), *clock_notes]
     rooflines: tuple[Roofline, ...] = ()
     machine: Machine | None = None
     if not isinstance(found, InputError):
@@ -133,6 +139,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         machine=machine,
         chip=chip,
         unread=reading.unread,
+        ceilings_gpu=None if isinstance(found, InputError) else ceilings_gpu(found, device),
     )
 
 
