@@ -23,6 +23,8 @@ from roofctl.roofline.model import REPORT
 ATTRIBUTES: Final = "attributes"
 CAPABILITY: Final = "capability"
 
+RATE_OF_PART: Final = "a rate over the part of the peak that it was, derived from the report"
+
 _UNKNOWN: Final[Mapping[str, Any]] = {"value": None, "basis": "unknown"}
 _WHOLE: Final = 0.01
 """A rate per unit and clock further than this from an integer is not one of equal units."""
@@ -188,14 +190,15 @@ def _l2(carried: Carried) -> dict[str, _Fact]:
     width, hz, rate = carried.peaks.get("l2"), carried.l2_hz, carried.rates.get("l2")
     if width and not hz and rate:
         hz = rate / width
-    if rate and hz and not width:
-        width = rate / hz
     slices = carried.units.get("l2")
     facts = {"slices": _fact(slices, "derived", REPORT, "units that counted") if slices else dict(_UNKNOWN)}
     if width and hz:
         note = "what the slices deliver to the SMs"
         facts["bytes_per_clock"] = _fact(round(width), "derived", REPORT, note)
-        facts["l2_hz"] = _fact(float(hz), "derived", REPORT, "while the kernels ran")
+        facts["l2_hz"] = _fact(round(hz, -5), "derived", REPORT, "while the kernels ran")
+    elif rate:
+        facts["bytes_per_clock"] = _unknown("the report gives only the rate at the clock of the run")
+        facts["bytes_per_second"] = _fact(float(rate), "derived", REPORT, RATE_OF_PART)
     elif width:
         why = f"{round(width)} B per clock, but the report does not give the clock of the L2"
         facts["bytes_per_clock"] = _unknown(why)
@@ -216,8 +219,8 @@ def _memory(carried: Carried) -> dict[str, _Fact]:
         clock = _fact(float(hz), "driver", ATTRIBUTES)
     elif captured:
         clock = _fact(float(captured), "derived", REPORT, "while the kernels ran")
-    if carried.rates.get("hbm"):
-        total = _fact(float(carried.rates["hbm"]), "derived", REPORT, "a rate over the part of the peak that it was")
+    if carried.rates.get("hbm") and not (bus["value"] and clock["value"]):
+        total = _fact(float(carried.rates["hbm"]), "derived", REPORT, RATE_OF_PART)
     kind = dict(_UNKNOWN)
     if bits and bits >= _HBM_BITS and carried.compute_capability not in _NO_HBM:
         kind = _fact("HBM", "derived", ATTRIBUTES, "a bus of 1024 bits or more")

@@ -111,7 +111,10 @@ def of_report(*facts: Fact[Any] | None) -> str:
 def _l2(profile: GpuProfile) -> Bandwidth | None:
     width, slices, own_hz = profile.l2.bytes_per_clock.value, profile.l2.slices.value, profile.l2_hz
     if width is None:
-        return None
+        rate = profile.l2.bytes_per_second
+        if rate is None or rate.value is None:
+            return None
+        return Bandwidth("l2", rate.value, "theoretical", None, rate.note, trusted(rate))
     if own_hz is None:
         # The domain is l2 although the figure is the SM's: scaling it with a captured SM clock would invent a number.
         clock = Clock(profile.clocks.sm_boost_hz.value, "l2", "SM boost clock")

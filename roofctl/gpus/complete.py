@@ -66,7 +66,10 @@ def completed(profile: GpuProfile, own: GpuProfile) -> tuple[GpuProfile, tuple[s
             )
         if pair.given_wins:
             changes.setdefault(pair.section, {})[pair.key] = pair.given
-    if "l2" in changes:
+    given_rate = own.l2.bytes_per_second
+    if profile.l2_bytes_per_second is None and own.l2.bytes_per_clock.value is None and given_rate:
+        changes["l2"] = {"bytes_per_second": given_rate}
+    elif "l2" in changes:
         changes["l2"]["slices"] = own.l2.slices
         changes["clocks"] = {"l2_hz": own.clocks.l2_hz}
     notes += _memory_notes(profile, own)
