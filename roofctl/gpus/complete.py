@@ -72,6 +72,8 @@ def completed(profile: GpuProfile, own: GpuProfile) -> tuple[GpuProfile, tuple[s
     elif "l2" in changes:
         changes["l2"]["slices"] = own.l2.slices
         changes["clocks"] = {"l2_hz": own.clocks.l2_hz}
+    if "l2" not in changes and (clock := _l2_clock(profile, own)):
+        changes["clocks"] = {"l2_hz": clock}
     notes += _memory_notes(profile, own)
     if not changes:
         return profile, tuple(notes)
@@ -99,6 +101,16 @@ def _pairs(profile: GpuProfile, own: GpuProfile) -> Iterator[_Pair]:
             kept = profile.flops_per_clock_per_sm.get(precision)
             label = PRECISIONS[precision].label
             yield _Pair("flops_per_clock_per_sm", precision, label, "operations per clock and SM", kept, given)
+
+
+def _l2_clock(profile: GpuProfile, own: GpuProfile) -> Fact[float] | None:
+    """The L2's clock by the capture, of a profile that knows its width only; None where it knows both or neither."""
+    width, rate = profile.l2.bytes_per_clock.value, own.l2.bytes_per_second
+    if width is None or profile.l2_hz is not None:
+        return None
+    if own.clocks.l2_hz is not None or rate is None or rate.value is None:
+        return own.clocks.l2_hz
+    return Fact[float](value=rate.value / width, basis="derived", source=REPORT, note=rate.note)
 
 
 def _memory_notes(profile: GpuProfile, own: GpuProfile) -> list[str]:
