@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from roofctl.core.errors import InputError
+from roofctl.quantities.device import device_counters
 from roofctl.quantities.formula import Formula
 
 PROFILERS: Final = ("ncu", "nvprof", "nsys")
@@ -166,8 +167,8 @@ class Catalogue:
     """What pages call a metric, and its name; the second where the unit is a percentage."""
 
     def counters(self) -> frozenset[str]:
-        """Every counter that some quantity can use; readers need no other column."""
-        return frozenset(
+        """Every counter that some quantity can use, or that describes the GPU; readers need no other column."""
+        return frozenset(device_counters().dimensions).union(
             name
             for quantity in self.quantities.values()
             for recipe in quantity.ways
@@ -192,7 +193,7 @@ class Catalogue:
                 whole = recipe.operation == "sum" or quantity.dimension == "fraction"
                 if whole and (counter in recipe.counters or counter in recipe.optional):
                     return None if quantity.dimension == "ratio" else quantity.dimension
-        return None
+        return device_counters().dimensions.get(counter)
 
     def absent(self, counter: str, chip: str, profiler: str) -> str | None:
         """Why ``chip`` lacks ``counter``, or None when it has it (or nothing is known against it)."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe
-from roofctl.quantities.shipped import document
+from roofctl.quantities.documents import document
 
 
 def listing(known: Catalogue, chip: str, profiler: str, sets: Sequence[str] = ()) -> list[dict[str, Any]]:

@@ -1,21 +1,14 @@
-"""Loads and checks the YAML of this folder; the tables themselves are the documentation."""
+"""The shipped catalogue from the YAML of this folder, checked; the tables themselves are the documentation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib import resources
-from typing import Any, Final
+from typing import Any
 
-import yaml
-
-from roofctl.core.errors import InputError
 from roofctl.quantities.catalogue import DIMENSIONS, PROFILERS, Absence, Catalogue, Chip, Composition, Quantity, Recipe
-
-_SCHEMA: Final = 1
-# The one in C takes a tenth of the time; a PyYAML built without it has only the other.
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from roofctl.quantities.documents import document, fault
 
 
 @cache
@@ -44,7 +37,7 @@ def shipped() -> Catalogue:
         for name, entry in tree["quantities"].items()
     }
     if recipes:
-        raise _fault(
+        raise fault(
             ", ".join(f"{profiler}.yaml" for profiler in PROFILERS),
             ", ".join(recipes),
             "names declared in quantities.yaml",
@@ -56,26 +49,13 @@ def shipped() -> Catalogue:
     )
 
 
-def document(name: str) -> dict[str, Any]:
-    """One YAML file of this folder. Raises InputError when its schema is not the one known here."""
-    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-    tree: dict[str, Any] = yaml.load(text, _LOADER)  # noqa: S506 - both are safe
-    if tree.get("schema") != _SCHEMA:
-        raise _fault(name, f"schema {tree.get('schema')!r}", f"schema {_SCHEMA}")
-    return tree
-
-
-def _fault(file: str, seen: str, expected: str) -> InputError:
-    return InputError(f"{file}: {seen}; expected {expected}", hint="reinstall roofctl, or report this")
-
-
 def _sets(tree: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Metric sets of each quantity, those among them that are made of others."""
     sets = {name: list(entry["sets"]) for name, entry in tree["quantities"].items()}
     for combined, entry in tree["combined"].items():
         members = {name for name, of in sets.items() if set(of) & set(entry["sets"])} | set(entry["and"])
         if unknown := (members | set(entry["without"])) - sets.keys():
-            raise _fault("quantities.yaml", f"{combined}: {sorted(unknown)}", "names of quantities")
+            raise fault("quantities.yaml", f"{combined}: {sorted(unknown)}", "names of quantities")
         for name in members - set(entry["without"]):
             sets[name].append(combined)
     return {name: tuple(of) for name, of in sets.items()}
@@ -134,13 +114,13 @@ def _recipe(
     }
     operations = [key for key in ("sum", "quotient", "product") if key in entry]
     if set(entry) - allowed or len(operations) != 1:
-        raise _fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
+        raise fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
     only = entry.get("chips", [])
     if unknown := [chip for chip in only if chip not in chips]:
-        raise _fault(f"{profiler}.yaml", f"{quantity}: chips {unknown}", "chips of chips.yaml")
+        raise fault(f"{profiler}.yaml", f"{quantity}: chips {unknown}", "chips of chips.yaml")
     by, factors = _divided(entry.get("by", ()))
     if unknown := [name for name in factors if name not in known]:
-        raise _fault(f"{profiler}.yaml", f"{quantity}: by {unknown}", "counters, or names of quantities.yaml")
+        raise fault(f"{profiler}.yaml", f"{quantity}: by {unknown}", "counters, or names of quantities.yaml")
     operation = operations[0]
     counters = entry[operation]
     if operation != "sum":
@@ -166,12 +146,12 @@ def _recipe(
 
 def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...], sets: tuple[str, ...]) -> Quantity:
     if entry["dimension"] not in DIMENSIONS:
-        raise _fault("quantities.yaml", f"{name}: dimension {entry['dimension']!r}", f"one of {sorted(DIMENSIONS)}")
+        raise fault("quantities.yaml", f"{name}: dimension {entry['dimension']!r}", f"one of {sorted(DIMENSIONS)}")
     compositions = tuple(
         Composition(c["sum"], c.get("caveat", ""), c.get("optional", {})) for c in entry.get("compose", ())
     )
     if not recipes and not compositions:
-        raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
+        raise fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
     unless = tuple(entry.get("unless", ()))
     texts = entry.get("missing", ""), entry.get("less", "")
     counted = tuple(recipe for recipe in recipes if not recipe.derived)
@@ -184,7 +164,7 @@ def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...], set
 def _check_compositions(quantities: Mapping[str, Quantity]) -> None:
     for name, part in _parts(quantities):
         if part not in quantities or quantities[part].compositions:
-            raise _fault("quantities.yaml", f"{name} composed of {part}", "quantities made of counters")
+            raise fault("quantities.yaml", f"{name} composed of {part}", "quantities made of counters")
 
 
 def _parts(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:

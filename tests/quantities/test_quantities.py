@@ -325,7 +325,7 @@ def test_a_fault_in_the_tables_names_file_and_key(fault: str, tmp_path: Path, mo
     text = (tmp_path / "q" / file).read_text(encoding="utf-8")
     assert old in text
     (tmp_path / "q" / file).write_text(text.replace(old, new, 1), encoding="utf-8")
-    monkeypatch.setattr(MODULE.resources, "files", lambda _package: tmp_path / "q")
+    monkeypatch.setattr("roofctl.quantities.documents.resources.files", lambda _package: tmp_path / "q")
     with pytest.raises(InputError) as caught:
         shipped.__wrapped__()
     assert words in caught.value.message
