@@ -77,6 +77,19 @@ class Cells:
     place: int = 0
     begin: int | None = None
     plain: DecimalSeparator | None = None
+    _distinct: tuple[Any, Any] | None = field(default=None, init=False)
+
+    def distinct(self) -> tuple[Any, Any]:
+        """The texts, "" for null, and None; of a column that repeats them the distinct ones, and a code per cell."""
+        # Needed twice, in threads: cached_property of Python 3.11 would let one thread wait for another.
+        if self._distinct is None:
+            texts = self.texts.fill_null("") if self.texts.null_count else self.texts
+            self._distinct = texts, None
+            alike = self.unit_of is None and len(texts) > _FEW_CELLS
+            if alike and len(texts[:_FEW_CELLS].unique()) <= _FEW_CELLS // 8:
+                found = texts.dictionary_encode()
+                self._distinct = found.dictionary, found.indices.to_numpy()
+        return self._distinct
 
     def take(self, rows: Any) -> Cells:
         """The cells of some launches."""
@@ -285,13 +298,10 @@ def grouped(columns: Sequence[Cells]) -> list[slice]:
 
 def distinct(columns: Sequence[Cells]) -> tuple[Any, Any]:
     """The cells of some columns, "" for null, and None; distinct ones of a column that repeats them, and codes."""
-    texts = columns[0].texts if len(columns) == 1 else pa.concat_arrays([cells.texts for cells in columns])
-    texts = texts.fill_null("") if texts.null_count else texts
-    single = len(columns) == 1 and columns[0].unit_of is None and len(texts) > _FEW_CELLS
-    if not single or len(texts[:_FEW_CELLS].unique()) > _FEW_CELLS // 8:
-        return texts, None
-    found = texts.dictionary_encode()
-    return found.dictionary, found.indices.to_numpy()
+    if len(columns) == 1:
+        return columns[0].distinct()
+    texts = pa.concat_arrays([cells.texts for cells in columns])
+    return texts.fill_null("") if texts.null_count else texts, None
 
 
 def in_threads(work: Callable[[_A], _B], parts: Sequence[_A], cells: int) -> list[_B]:
