@@ -14,7 +14,8 @@ from roofctl.core.notes import Note
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.readers import databases, diagnose, ncu_csv, nsys, nvprof_csv, text, text_tables
-from roofctl.readers.convert import Converter, Launches
+from roofctl.readers.cells import Launches
+from roofctl.readers.convert import Converter
 from roofctl.readers.decimals import evidence, first_examples
 from roofctl.readers.find_tables import Scan, Scanner
 from roofctl.readers.ncurep import export, packed
