@@ -30,7 +30,7 @@ UNITS = {ISSUED: "inst", TIME: "ns", CLOCK: "hz", DRAM: "Kbyte"}
 
 @pytest.fixture(autouse=True)
 def _columns_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert, "_FEW_CELLS", -1)
+    monkeypatch.setattr(convert, "FEW_CELLS", -1)
 
 
 def column(texts: Sequence[str | None], counter: str, decimal: DecimalSeparator) -> Any:
