@@ -15,6 +15,7 @@ from roofctl.gpus import (
     measured_roofline,
     theoretical_roofline,
 )
+from roofctl.gpus.limits import excesses
 from roofctl.roofline.machine import Machine
 from roofctl.roofline.model import Model, Roofline
 from roofctl.study.clocks import Clocks
@@ -75,13 +76,15 @@ def _by_basis(
             f"there are no measured ceilings for {profile.name}",
             hint=f"measure them there: roofctl calibrate --profile {profile.name}; or use --ceilings theoretical",
         )
+    wrong = excesses(profile, measured)
     own = measured_roofline(profile, measured)
     flop = flop_roofline(profile, own, measured, None)
     if flop is None and model == "flop" and choice is None:
         return [theoretical], [Note("no floating-point peak was measured on this GPU: ceilings are theoretical")]
     real = _Rooflines(_at_clocks(own, clocks), _at_clocks(flop, clocks) if flop else None)
-    note = Note(f"ceilings measured on {measured.gpu_name}, {measured.measured_at}")
-    return ([real, theoretical] if choice == "both" else [real]), [note]
+    notes = [Note(f"ceilings measured on {measured.gpu_name}, {measured.measured_at}")]
+    notes += [Note(f"{excess.text}: measure again (roofctl calibrate)", warning=True) for excess in wrong]
+    return ([real, theoretical] if choice == "both" else [real]), notes
 
 
 def _at_clocks(roofline: Roofline, clocks: Clocks) -> Roofline:
