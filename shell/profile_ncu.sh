@@ -74,16 +74,20 @@ METRICS=(
 add_metrics_of_chip() {
     case $1 in
         gv100) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained) ;;
+        gv11b) METRICS+=(lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained) ;;
         tu102) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained) ;;
+        tu116) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained) ;;
         ga100) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
         ga102) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
         ga10b) METRICS+=(lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
         ad102) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_fp8.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
         gb100) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum syslts__t_sectors_aperture_sysmem.sum syslts__t_sectors_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
         gb110) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum syslts__t_sectors_aperture_sysmem.sum syslts__t_sectors_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
+        gb112) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum syslts__t_sectors_aperture_sysmem.sum syslts__t_sectors_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
         gb202) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_op_read.sum dram__sectors_op_write.sum syslts__t_sectors_aperture_sysmem.sum syslts__t_sectors_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
         gb10b) METRICS+=(lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
         gb20b) METRICS+=(lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
+        gb20c) METRICS+=(lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16_dst_fp16.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
         *) METRICS+=(dram__cycles_elapsed.avg.per_second dram__sectors_read.sum dram__sectors_write.sum lts__t_sectors_srcunit_tex_aperture_sysmem.sum lts__t_sectors_srcunit_tex_aperture_peer.sum dram__bytes.sum.peak_sustained sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained sm__ops_path_tensor_src_fp16.sum.peak_sustained sm__ops_path_tensor_src_fp8.sum.peak_sustained sm__ops_path_tensor_src_int8.sum.peak_sustained sm__ops_path_tensor_src_fp64.sum.peak_sustained) ;;
     esac
 }
@@ -96,7 +100,7 @@ chip_here() {
     fi
     case ${capability%%$'\n'*} in
         7.0) echo gv100 ;;
-        7.2) echo gv100 ;;
+        7.2) echo gv11b ;;
         7.5) echo tu102 ;;
         8.0) echo ga100 ;;
         8.6) echo ga102 ;;
@@ -105,8 +109,8 @@ chip_here() {
         10.0) echo gb100 ;;
         10.3) echo gb110 ;;
         12.0) echo gb202 ;;
-        11.0) echo gb10b ;;
         10.1) echo gb10b ;;
+        11.0) echo gb10b ;;
         12.1) echo gb20b ;;
         *) echo other ;;
     esac

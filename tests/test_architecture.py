@@ -28,7 +28,7 @@ BELOW: dict[str, set[str]] = {
     "launches": {"core", "quantities"},
     "readers": {"core", "cuda", "launches", "quantities"},
     "roofline": {"advice", "core", "launches", "quantities"},
-    "gpus": {"core", "roofline"},
+    "gpus": {"core", "quantities", "roofline"},
     "study": {"captures", "core", "gpus", "launches", "quantities", "readers", "roofline"},
     "plots": {"core", "roofline"},
     "output": {"__init__", "core", "launches", "plots", "quantities", "readers", "roofline", "study"},

@@ -7,6 +7,7 @@ from typing import Final
 
 from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
+from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import percent
 
 _HELPS: Final[Mapping[str, str]] = {
@@ -140,4 +141,4 @@ def _fewer_registers(facts: KernelFacts) -> tuple[float, int] | None:
 
 def label(name: str) -> str:
     """A type of arithmetic as people write it: ``fp64_tc`` is FP64 tensor."""
-    return name.removesuffix("_tc").upper() + (" tensor" if name.endswith("_tc") else "")
+    return PRECISIONS[name].label

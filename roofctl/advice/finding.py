@@ -9,13 +9,12 @@ from numbers import Integral, Real
 from typing import Any, Final
 
 from roofctl.core.levels import LEVEL_LABELS, level_label
+from roofctl.core.precisions import COUNTED, PRECISIONS
 
 FP_TYPES: Final = ("fp64", "fp32", "fp16")
 """Types outside tensor cores; ``fp32_flops`` counts the operations of ``fp32``."""
 
-TENSOR_TYPES: Final = (
-    *("fp64", "tf32", "bf16", "fp16", "fp16_fp16acc", "fp8", "fp8_fp16acc", "fp6", "fp4", "int8", "int4", "int1"),
-)
+TENSOR_TYPES: Final = tuple(name.removesuffix("_tc") for name in COUNTED if PRECISIONS[name].tensor)
 """Types of tensor cores; ``tensor_tf32_ops`` counts the operations whose ceiling is ``tf32_tc``."""
 
 _AXES: Final = 3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from roofctl.cli.common import TALK, use_color
-from roofctl.core.precisions import COUNTED
+from roofctl.core.precisions import CHOOSABLE
 
 if TYPE_CHECKING:
     from roofctl.core.errors import RoofctlError
@@ -67,7 +67,7 @@ def input_options(command: F) -> F:
             "--precision",
             "precisions",
             multiple=True,
-            type=click.Choice([*COUNTED, "all"]),
+            type=click.Choice([*CHOOSABLE, "all"]),
             help="Type of operation of the FLOP model, repeatable; default: those that a kernel mainly uses.",
         ),
         click.option(

@@ -286,6 +286,12 @@ class Measured(Model):
     ceilings: dict[Text, MeasuredCeiling]
     provenance: dict[Text, Any] = Field(default_factory=dict)
 
+    def clocks_of(self, ceiling: str, mix: str) -> tuple[float, ...]:
+        """Lowest and highest SM clock in Hz over the samples of one mix; empty where they are not known."""
+        levels = self.provenance.get("levels", {})
+        clocks = levels.get(ceiling, {}).get("mixes", {}).get(mix, {}).get("sm_clock_hz")
+        return tuple(clocks or ())
+
     @field_validator("measured_at")
     @classmethod
     def _iso(cls, text: str) -> str:

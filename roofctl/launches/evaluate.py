@@ -108,6 +108,9 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
         columns[quantity.name], caveat = made
         if caveat:
             caveats[quantity.name] = caveat
+    for name in list(columns):
+        if (less := known.quantities[name].less) in columns:
+            columns[name] = columns[name] - columns[less]
     quantities = tuple(name for name in known.quantities if name in columns)
     columns = {name: columns[name] for name in quantities}
     if "seconds" in columns and (zero := (columns["seconds"] == 0).fillna(value=False)).any():

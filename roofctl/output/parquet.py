@@ -255,7 +255,8 @@ def _write_source(
     parts = inputs.read_one(source, decimal)
     file = _utf8(", ".join(str(path) for path in source.files))
     notes = tuple(note for part in parts for note in part.notes)
-    chip = catalogue().chip_of(next(iter(describe_device(parts).compute_capabilities), None))
+    device = describe_device(parts)
+    chip = catalogue().chip_of(next(iter(device.compute_capabilities), None), next(iter(device.names), ""))
     launches = launch_table(parts, chip)
     # All are made before the first is written, so that an unreadable source leaves nothing.
     known = catalogue().chips.get(chip or "")

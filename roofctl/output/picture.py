@@ -105,7 +105,7 @@ def _rates_figure(
 ) -> Figure:
     levels = request.levels or levels
     check_drawable(kernels, levels)
-    rooflines = analysis.rooflines if request.all_peaks else with_needed_peaks(analysis.rooflines, kernels)
+    rooflines = with_needed_peaks(analysis.rooflines, kernels, common=request.all_peaks)
     return draw(rooflines, kernels, _options(analysis, request, analysis.rooflines, levels))
 
 

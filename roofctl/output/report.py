@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from roofctl.core.kernel_names import elide, some
 from roofctl.core.levels import LEVELS
+from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import duration, prefixed, significant
 from roofctl.output.markdown import code_span
 from roofctl.output.rows import COLUMNS, rows
@@ -16,7 +17,7 @@ from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
 from roofctl.roofline.limit_words import label as limit_label
 from roofctl.roofline.limits import KernelLimit
-from roofctl.roofline.model import WORK_LABELS, Model, Roofline
+from roofctl.roofline.model import WORK_LABELS, Model, Peak, Roofline
 from roofctl.study.analyse import Analysis
 
 SCHEMA: Final = 2
@@ -106,6 +107,7 @@ def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
             rate: peak.per_second,
             "clock_hz": peak.clock.hz if peak.clock else None,
             "origin": peak.origin,
+            **_sustained(peak),
         }
         for peak in roofline.peaks
     ]
@@ -123,6 +125,13 @@ def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
     ]
     rows += [{"level": level, "basis": roofline.basis, "absent": why} for level, why in roofline.absent.items()]
     return rows
+
+
+def _sustained(peak: Peak) -> dict[str, float]:
+    """What the power limit leaves of a peak, where that is known."""
+    if peak.sustained is None:
+        return {}
+    return {"sustained_flops_per_second": peak.sustained.per_second, "sustained_clock_hz": peak.sustained.clock.hz}
 
 
 def _ridges(roofline: Roofline, level: str) -> dict[str, Any]:
@@ -240,7 +249,7 @@ def _cells(explained: Explained, model: Model) -> list[str]:
 def _rate_cells(result: InstructionResult | FlopResult) -> list[str]:
     if isinstance(result, InstructionResult):
         return [or_unknown(result.gips, significant), or_unknown(result.lost_fraction, percent)]
-    unit = "OP/s" if (result.work or "").startswith("int") else "FLOP/s"
+    unit = PRECISIONS[result.work].unit if result.work else "FLOP/s"
     return [or_unknown(result.per_second, lambda rate: prefixed(rate, unit)), or_unknown(result.of_peak, percent)]
 
 

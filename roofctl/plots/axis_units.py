@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import gtxn, prefixed, significant
 from roofctl.roofline.model import ISSUE, WORK_LABELS, Model, Peak
 
@@ -30,8 +31,8 @@ class AxisUnits:
         """
         works = [peaks[0].work for peaks in types]
         rates = [self._range_text([peak.per_second / self.rate for peak in each]) for each in zip(*types, strict=True)]
-        integers = any(work.startswith("int") for work in works)
-        unit = self.rate_name.replace("FLOP/s", "OP/s") if integers else self.rate_name
+        integer = any(work in PRECISIONS and PRECISIONS[work].integer for work in works)
+        unit = self.rate_name.replace("FLOP/s", "OP/s") if integer else self.rate_name
         return f"{_names(works)} {' of '.join(rates)} {unit}"
 
     def _range_text(self, rates: Sequence[float]) -> str:

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 
 from roofctl.core.units import prefixed
 from roofctl.plots.axes import to_points
-from roofctl.plots.data import PlotData
+from roofctl.plots.data import PlotData, held_down
 from roofctl.plots.labels import along_line, write_along
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.style import INK, level_look
+from roofctl.plots.style import FAINT, INK, level_look
 from roofctl.roofline.model import Peak, Roofline
 
 _NEUTRAL: Final = "#444444"
@@ -71,6 +71,24 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
                 zorder=2,
             )
             _draw_ridges(ax, ridges, rate, roofline, stroke)
+            if peak in held_down(data):
+                _draw_sustained(ax, data, peak, leftmost, stroke)
+
+
+def _draw_sustained(ax: Axes, data: PlotData, peak: Peak, start: float, stroke: Stroke) -> None:
+    """A second, thinner line: the rate that the power limit leaves. The legend names it."""
+    left, right = ax.get_xlim()
+    rate = peak.sustained.per_second / data.rate_unit if peak.sustained else 0.0
+    ax.plot(
+        [start if start < right else left, right],
+        [rate, rate],
+        color=FAINT,
+        linestyle="-",
+        linewidth=0.4 * stroke.width,
+        alpha=stroke.alpha,
+        gid=f"sustained-{peak.work}",
+        zorder=1.9,
+    )
 
 
 def _draw_ridges(ax: Axes, ridges: list[float], rate: float, roofline: Roofline, stroke: Stroke) -> None:

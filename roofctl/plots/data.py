@@ -9,10 +9,12 @@ from typing import Final
 
 from roofctl.core.errors import InputError
 from roofctl.core.levels import LEVELS
+from roofctl.core.precisions import PRECISIONS
+from roofctl.core.units import prefixed
 from roofctl.plots.axis_units import AXIS_UNITS, AxisUnits
 from roofctl.plots.style import PlotOptions
 from roofctl.plots.text import elide, listing, plain
-from roofctl.roofline.model import ISSUE, WORK_LABELS, Assessment, KernelPoints, Point, Roofline, assess
+from roofctl.roofline.model import ISSUE, WORK_LABELS, Assessment, KernelPoints, Peak, Point, Roofline, assess
 
 _NAME_WIDTH: Final = 160.0
 """Points that a kernel's name takes in a footnote."""
@@ -155,6 +157,7 @@ def footnotes(data: PlotData, *, numbered: bool) -> list[str]:
     lines = (
         *data.options.remarks,
         *_power_limited(data),
+        *_not_measured(data),
         *_absent_ceilings(data),
         *_missing_points(data, numbered=numbered),
         *_missing_spreads(data, numbered=numbered),
@@ -163,14 +166,36 @@ def footnotes(data: PlotData, *, numbered: bool) -> list[str]:
 
 
 def _power_limited(data: PlotData) -> list[str]:
-    """Peaks measured while the power limit held the clock down, with their clocks: the picture states another one."""
-    limited = [peak for roofline in data.rooflines for peak in roofline.peaks if peak.power_limited and peak.clock]
-    if not limited:
-        return []
-    names = ", ".join(dict.fromkeys(WORK_LABELS.get(peak.work, peak.work) for peak in limited))
-    clocks = sorted(peak.clock.hz for peak in limited if peak.clock)
-    ends = dict.fromkeys(f"{hz / 1e9:.2f}" for hz in (clocks[0], clocks[-1]))
-    return [f"{names}: sustained, measured at {' to '.join(ends)} GHz, where the power limit held the clock"]
+    """The rates of the thin lines below peaks, and the clocks that the power limit held them at."""
+    limits = [
+        f"{WORK_LABELS.get(peak.work, peak.work)} {prefixed(peak.sustained.per_second, PRECISIONS[peak.work].unit, 3)} "
+        f"at {peak.sustained.clock.hz / 1e9:.2f} GHz"
+        for peak in held_down(data)
+        if peak.sustained
+    ]
+    return [f"sustained (power limit): {', '.join(limits)}"] if limits else []
+
+
+def held_down(data: PlotData) -> list[Peak]:
+    """The peaks of which the power limit leaves visibly less than short kernels reach."""
+    visible = 0.97
+    return [
+        peak
+        for roofline in data.rooflines
+        for peak in roofline.peaks
+        if peak.sustained and peak.sustained.per_second < visible * peak.per_second
+    ]
+
+
+def _not_measured(data: PlotData) -> list[str]:
+    """Theoretical peaks among measured ones."""
+    names = dict.fromkeys(
+        WORK_LABELS.get(peak.work, peak.work)
+        for roofline in data.rooflines
+        for peak in roofline.peaks
+        if peak.work != ISSUE and peak.basis != roofline.basis
+    )
+    return [f"{', '.join(names)}: theoretical peak, no calibration measures it"] if names else []
 
 
 def _absent_ceilings(data: PlotData) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from roofctl.plots.data import PlotData, caveats, missing_text
+from roofctl.plots.data import PlotData, caveats, held_down, missing_text
 from roofctl.plots.legend import LegendEntry, filled, handle
 from roofctl.plots.style import ALARM, FAINT, INK, KERNEL_COLORS, LevelLook, level_look
 from roofctl.roofline.model import KernelPoints, Point
@@ -76,6 +76,8 @@ def remarks(data: PlotData, measured: str = "") -> list[LegendEntry]:
         solid, dashed = {"linestyle": "-", "linewidth": 1.4}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}
         entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"measured ceilings{measured}"))
         entries.append(LegendEntry(handle(**dashed, color=INK, alpha=0.6), fixed="theoretical ceilings"))
+    if held_down(data):
+        entries.append(LegendEntry(handle(linestyle="-", linewidth=0.5), fixed="sustained (power limit)"))
     if any(_above(data, p) for p in data.points):
         ring = handle(marker="o", markersize=9, markerfacecolor="none", markeredgecolor=ALARM, markeredgewidth=1.2)
         entries.append(LegendEntry(ring, fixed="above the roof: see report"))

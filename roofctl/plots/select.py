@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roofctl.core.errors import InputError
+from roofctl.core.precisions import COUNTED, PRECISIONS
 from roofctl.roofline.model import ISSUE, KernelPoints, Roofline
 
 
@@ -17,9 +18,13 @@ def longest(kernels: Sequence[KernelPoints]) -> tuple[KernelPoints, ...]:
     return tuple(kernel for kernel in kernels if kernel.number == chosen.number)
 
 
-def with_needed_peaks(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints]) -> list[Roofline]:
-    """The rooflines with the peaks of the work that is drawn."""
+def with_needed_peaks(
+    rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], *, common: bool = False
+) -> list[Roofline]:
+    """The rooflines with the peaks of the work that is drawn; ``common``: also those of every type in common use."""
     works = [kernel.work for kernel in kernels if kernel.points]
+    if common:
+        works += [work for work in COUNTED if not PRECISIONS[work].rare and not PRECISIONS[work].like]
     return [roofline.only(works) for roofline in rooflines]
 
 

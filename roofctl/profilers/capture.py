@@ -65,7 +65,7 @@ def plan(request: ProfileRequest, *, dry: bool = False) -> ProfilePlan:
         choice = choose(request.profiler, gpu, ncu_tool.result if ncu_tool else ncu.find, dry=dry)
     module: Any = _MODULES[choice.tool.name]
     module.check(request, choice.tool)
-    chip = catalogue().chip_of(gpu.compute_capability) if gpu else None
+    chip = catalogue().chip_of(gpu.compute_capability, gpu.name) if gpu else None
     selected = module.counters(chip, sets)
     if not selected.counters:
         raise InputError(

@@ -19,7 +19,7 @@ NCU_FIRST: Final = (7, 0)
 NVPROF_LAST: Final = (7, 2)
 """The last one that nvprof counts on."""
 
-_VOLTA_CHIP: Final = "gv100"
+_VOLTA_CHIPS: Final = ("gv100", "gv11b")
 _LAST_FOR_VOLTA: Final = "ncu before 2025.3"
 
 
@@ -104,9 +104,9 @@ def _why_ncu(gpu: Gpu | None) -> str:
 
 def _not_this_ncu(tool: Tool, gpu: Gpu | None) -> str | None:
     """Why this version cannot profile that GPU, or None where it can or nothing is known."""
-    chip = catalogue().chip_of(gpu.compute_capability) if gpu else None
+    chip = catalogue().chip_of(gpu.compute_capability, gpu.name) if gpu else None
     # Asking takes ncu half a second. Only Volta was dropped so far; for a newer chip ncu's own error will do.
-    if gpu is None or chip != _VOLTA_CHIP or not (known := ncu.chips(tool.path)) or chip in known:
+    if gpu is None or chip not in _VOLTA_CHIPS or not (known := ncu.chips(tool.path)) or chip in known:
         return None
     return f"ncu {tool.version} does not know the chip {chip} of {gpu.name}"
 

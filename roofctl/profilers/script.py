@@ -46,7 +46,12 @@ def _ncu() -> Mapping[str, str]:
         "CHIP_CASES": _lines(_INDENT * 2, (_case(pattern, rest) for pattern, rest in cases)),
         "CAPABILITY_CASES": _lines(
             _INDENT * 2,
-            (f"{capability}) echo {chip} ;;" for chip in special for capability in chips[chip].compute_capabilities),
+            (
+                f"{capability}) echo {chip} ;;"
+                for chip in special
+                for capability in chips[chip].compute_capabilities
+                if catalogue().chip_of(capability) == chip
+            ),
         ),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,7 +23,11 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip under the profiler's name, such as ``gh100``."""
+    """A chip under the profiler's name, such as ``gh100``.
+
+    ``devices``: a regular expression for names of devices that have it, where the compute capability does not
+    tell it from another chip; empty elsewhere.
+    """
 
     name: str
     generation: str
@@ -30,6 +35,7 @@ class Chip:
     partitioned_l2: bool
     bulk_copy: bool
     nvprof: bool
+    devices: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ class Quantity:
 
     ``unless``: quantities whose sum it is; a capture that has them all need not collect it.
     ``missing``: text in front of the names of counters that were not captured; may be empty.
+    ``less``: a quantity that its counters hold too, and that is subtracted where it was counted; may be empty.
     """
 
     name: str
@@ -94,6 +101,7 @@ class Quantity:
     recipes: tuple[Recipe, ...]
     compositions: tuple[Composition, ...]
     missing: str = ""
+    less: str = ""
 
     @property
     def additive(self) -> bool:
@@ -161,12 +169,14 @@ class Catalogue:
             self.absent(name, chip or "", recipe.profiler) is None for name in recipe.counters
         )
 
-    def chip_of(self, compute_capability: str | None) -> str | None:
-        """Chip of a compute capability such as ``9.0``; None when unknown or not given."""
-        for chip in self.chips.values():
-            if compute_capability in chip.compute_capabilities:
-                return chip.name
-        return None
+    def chip_of(self, compute_capability: str | None, device: str = "") -> str | None:
+        """Chip of a compute capability such as ``9.0`` and a device's name; None when unknown or not given.
+
+        Of several chips it is the one whose ``devices`` fit the name, else the first.
+        """
+        fitting = [chip for chip in self.chips.values() if compute_capability in chip.compute_capabilities]
+        named = [chip for chip in fitting if chip.devices and re.search(chip.devices, device)]
+        return next((chip.name for chip in (*named, *fitting)), None)
 
     def chip(self, name: str) -> Chip:
         """A chip by name, in any case. Raises InputError that lists the known ones."""
@@ -242,6 +252,7 @@ def _chips() -> dict[str, Chip]:
             partitioned_l2=entry["partitioned_l2"],
             bulk_copy=entry["bulk_copy"],
             nvprof=entry["nvprof"],
+            devices=entry.get("devices", ""),
         )
         for name, entry in document("chips.yaml")["chips"].items()
     }
@@ -296,8 +307,8 @@ def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...], set
     if not recipes and not compositions:
         raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
     unless = tuple(entry.get("unless", ()))
-    missing = entry.get("missing", "")
-    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, missing)
+    texts = entry.get("missing", ""), entry.get("less", "")
+    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, *texts)
 
 
 def _check_compositions(quantities: Mapping[str, Quantity]) -> None:

@@ -72,6 +72,8 @@ def formula(recipe: Recipe) -> str:
     if recipe.operation != "sum":
         return {"quotient": " / ", "product": " x "}[recipe.operation].join(recipe.counters)
     text = _formula(recipe.counters)
+    if recipe.by:
+        return " x ".join((f"({text})", *recipe.by))
     return text if recipe.divisor == 1 else f"({text}) / {recipe.divisor}"
 
 

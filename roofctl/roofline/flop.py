@@ -9,7 +9,8 @@ from typing import Final
 from roofctl import advice
 from roofctl.core.errors import InputError
 from roofctl.core.levels import LEVELS
-from roofctl.core.precisions import COUNTED, PRECISIONS
+from roofctl.core.precisions import CHOOSABLE, COUNTED, PRECISIONS
+from roofctl.core.units import percent
 from roofctl.quantities import Chip
 from roofctl.roofline import spread
 from roofctl.roofline.kernel import Kernel
@@ -23,16 +24,24 @@ OPERATIONS: Final = COUNTED
 
 ALL: Final = "all"
 
-_RARE: Final = ("int4_tc", "int1_tc")
-"""Types that few programs use: that they were not counted is worth no note."""
-
 _LEAST_SHARE: Final = 0.01
 """Unless asked for, a type that does less of a kernel's operations than this is named but not drawn."""
 
 _CONSTANTS: Final = (
-    "not drawn: FP16 work that is all HFMA2 and so little that it may be constants being moved "
+    "FP16 work that is all HFMA2 may be constants being moved; where it is little it is not drawn "
     "(--precision fp16 draws it)"
 )
+
+_MOST_SINGLE: Final = 2
+"""More types of a metric set than this that were not counted share one note."""
+
+_XU_SHARE: Final = 1 / 16
+"""From this share of warp instructions on a kernel's work is that of the transcendental unit (XU). A scheduler issues
+an instruction per clock and the XU takes one in eight, so that at this share it is busy half of the time."""
+
+_NO_COUNT_NEEDED: Final = ("tensor cores of this chip", "as one")
+"""Words of reasons for a missing count that also say that there is nothing to count: the chip does not take the type,
+or counts it with another."""
 
 IN_SETS: Final = {
     name: tuple(work for work in OPERATIONS if PRECISIONS[work].metric_set == name) for name in ("flop", "tensor")
@@ -88,17 +97,23 @@ def note_sets(kernels: Sequence[Kernel], reasons: Reasons) -> None:
                     f"{what}: the metric set {name} is missing (roofctl profile --set {name})", kernel.short_name
                 )
                 continue
+            if len(lacking) > _MOST_SINGLE:
+                labels = ", ".join(WORK_LABELS[work] for work in lacking)
+                reasons.add(f"operations not counted: {labels} (roofctl profile --set {name})", kernel.short_name)
+                continue
             for work in lacking:
                 reasons.add(f"no {WORK_LABELS[work]} operations: {kernel.reason(OPERATIONS[work])}", kernel.short_name)
 
 
 def _impossible(kernel: Kernel, work: str) -> bool:
-    """Whether a missing count is taken for none: the chip does not have the type, or hardly anyone uses it."""
+    """Whether the chip does not do this type, or counts it with another, so that a missing count is known to be none.
+
+    Types that few programs use are taken for none where they were not counted.
+    """
     if kernel[OPERATIONS[work]] is not None:
         return False
-    if work == "fp16_tc_fp16acc" and "estimate" in kernel.caveats.get(OPERATIONS["fp16_tc"], ""):
-        return True  # the estimate counts the instructions of both
-    return work in _RARE or "tensor cores of this chip" in kernel.reason(OPERATIONS[work])
+    reason = kernel.reason(OPERATIONS[work])
+    return PRECISIONS[work].rare or any(words in reason for words in _NO_COUNT_NEEDED)
 
 
 def results(
@@ -121,8 +136,10 @@ def results(
         return [FlopResult(kernel, None, None, traffic, points, none=why_none)]
     note_levels(kernel, traffic, reasons)
     if "fp16" in works and only_fma(kernel):
-        text = "FP16 work that is all HFMA2, which also moves constants, may be less or none"
-        reasons.add(text, kernel.short_name)
+        reasons.add(_CONSTANTS, kernel.short_name)
+    for work in works:
+        if PRECISIONS[work].note:
+            reasons.add(f"{WORK_LABELS[work]}: {PRECISIONS[work].note}", kernel.short_name)
     return [_result(kernel, work, traffic, note) for work in works]
 
 
@@ -142,8 +159,8 @@ def moves_constants(kernel: Kernel) -> bool:
 
 
 def _result(kernel: Kernel, work: str, traffic: Mapping[str, Traffic], note: str) -> FlopResult:
-    operations, seconds = kernel[OPERATIONS[work]], kernel["counted_seconds"]
-    caveat = kernel.caveats.get(OPERATIONS[work], "")
+    operations, seconds = kernel[CHOOSABLE[work]], kernel["counted_seconds"]
+    caveat = kernel.caveats.get(CHOOSABLE[work], "")
     rate = operations / seconds if seconds else None
     missing = missing_levels(traffic, "" if rate else "no time")
     return FlopResult(
@@ -153,7 +170,7 @@ def _result(kernel: Kernel, work: str, traffic: Mapping[str, Traffic], note: str
         traffic=traffic,
         points=_points(kernel, work, rate, traffic, missing, _exactness(kernel, work, caveat), note),
         work=work,
-        share=_share(kernel, operations),
+        share=_share(kernel, operations) if work in OPERATIONS else None,
         caveat=caveat,
     )
 
@@ -165,7 +182,8 @@ def only_fma(kernel: Kernel) -> bool:
 
 def _works(kernel: Kernel, precisions: Sequence[str], *, moves: bool) -> tuple[list[str], list[str]]:
     """Types of operation to show, the largest first, and notes on those that are left out."""
-    counted = {work: kernel[name] for work, name in OPERATIONS.items() if kernel[name] is not None}
+    choosable = CHOOSABLE if precisions else OPERATIONS
+    counted = {work: kernel[name] for work, name in choosable.items() if kernel[name] is not None}
     used = sorted((work for work, count in counted.items() if count), key=lambda work: -counted[work])
     if ALL in precisions:
         return used, []
@@ -192,10 +210,31 @@ def _why_none(kernel: Kernel, precisions: Sequence[str], reasons: Reasons) -> st
         kinds = {"tensor" if PRECISIONS[work].tensor else WORK_LABELS[work] for work in unknown}
         reason = f"no floating-point work is known: {', '.join(sorted(kinds))} operations were not counted"
     else:
-        kind = "only integer and memory work" if kernel["integer_instructions"] else "no floating-point work"
-        reason = f"{kind}; see --model instruction"
+        reason = f"{_other_work(kernel)}; see --model instruction"
     reasons.add(f"not on a FLOP roofline: {reason}", kernel.short_name)
     return reason
+
+
+def _other_work(kernel: Kernel) -> str:
+    """What a kernel without floating-point operations does."""
+    transcendental, issued = kernel["xu_instructions"], kernel["issued_warp_instructions"]
+    if transcendental and issued and transcendental >= _XU_SHARE * issued:
+        return f"transcendental (MUFU) work: {percent(transcendental / issued)} of its warp instructions"
+    return "only integer and memory work" if kernel["integer_instructions"] else "no floating-point work"
+
+
+def _may_hold(kernel: Kernel, work: str) -> tuple[str, ...]:
+    """Types that the counter of ``work`` counts too: other accumulation or sparsity, where it was not counted apart."""
+    stem = work.removesuffix("_tc")
+    others = (f"{stem}_acc16_tc", f"{stem}_sparse_tc", f"{stem}_acc16_sparse_tc")
+    return tuple(
+        other
+        for other in others
+        if other in CHOOSABLE
+        and kernel[CHOOSABLE[other]] is None
+        # A chip that does not take it, or has a counter of its own for it, did not count it here.
+        and ("as one" in kernel.reason(CHOOSABLE[other]) or PRECISIONS[other].sparse)
+    )
 
 
 def _share(kernel: Kernel, flops: float) -> float | None:
@@ -223,7 +262,7 @@ def _points(
     inexact: str,
     note: str,
 ) -> KernelPoints:
-    counted = (OPERATIONS[work],) if work else ()
+    counted = (CHOOSABLE[work],) if work else ()
     amount = kernel[counted[0]] if counted else None
     ends, why = spread.rates(kernel, counted, rate or 0.0) if work else (None, "")
     return KernelPoints(
@@ -247,4 +286,5 @@ def _points(
         work=work or "",
         rates=ends,
         no_spread=why,
+        may_hold=_may_hold(kernel, work) if work else (),
     )

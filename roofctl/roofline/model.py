@@ -72,11 +72,24 @@ class Bandwidth:
 
 
 @dataclass(frozen=True)
+class Sustained:
+    """A rate under the power limit, and the clock that the limit left."""
+
+    per_second: float
+    clock: Clock
+
+    def at_clock(self, clock: Clock) -> Sustained:
+        """The rate at another SM clock: a higher one than the power limit leaves does not raise it."""
+        scale = clock.hz / self.clock.hz
+        return self if scale > 1 else Sustained(self.per_second * scale, clock)
+
+
+@dataclass(frozen=True)
 class Peak:
     """A rate ceiling: warp instructions that the schedulers can issue, or operations of one type, per second.
 
-    ``work`` is ``issue`` or a type of operation. ``power_limited``: measured while the power limit held
-    the clock down, so that a higher clock does not raise it.
+    ``work`` is ``issue`` or a type of operation. ``per_second`` is what the units do while power does not bind;
+    ``sustained`` is what is left of it under the power limit over seconds, None where that is not known or no less.
     """
 
     per_second: float
@@ -84,16 +97,15 @@ class Peak:
     clock: Clock | None = None
     origin: str = ""
     work: str = ISSUE
-    power_limited: bool = False
+    sustained: Sustained | None = None
 
     def at_clock(self, clock: Clock) -> Peak:
         """This ceiling at another SM clock; clocks of other domains leave it as it is."""
         if self.clock is None or clock.domain != "sm":
             return self
         scale = clock.hz / self.clock.hz
-        if self.power_limited and scale > 1:
-            return self
-        return replace(self, per_second=self.per_second * scale, clock=clock)
+        sustained = self.sustained.at_clock(clock) if self.sustained else None
+        return replace(self, per_second=self.per_second * scale, clock=clock, sustained=sustained)
 
 
 @dataclass(frozen=True)
@@ -149,7 +161,9 @@ class Roofline:
 
     @property
     def basis(self) -> Basis:
-        return self.peak.basis
+        """``measured`` where any peak or bandwidth is; a peak that nothing measures is theoretical even then."""
+        bases = [*(peak.basis for peak in self.peaks), *(bandwidth.basis for bandwidth in self.bandwidths)]
+        return "measured" if "measured" in bases else "theoretical"
 
     @property
     def peaks(self) -> tuple[Peak, ...]:
@@ -234,6 +248,7 @@ class KernelPoints:
     ``note`` is shown with the kernel's name where several captures are drawn together.
     ``rates`` is the spread of the height over launches, or None with the reason in ``no_spread``.
     ``number`` distinguishes kernels that share a name; types of operation of one kernel have the same number.
+    ``may_hold`` are types with a peak of their own that the counter of ``work`` may have counted with it.
     """
 
     kernel: str
@@ -250,6 +265,7 @@ class KernelPoints:
     rates: Spread | None = None
     no_spread: str = ""
     number: int = 0
+    may_hold: tuple[str, ...] = ()
 
     def point(self, level: str) -> Point | None:
         """The kernel's point at ``level``, or None."""

@@ -97,7 +97,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     found, profile_notes = choose_profile(request.profile, device)
     profile = None if isinstance(found, InputError) else found.profile
     capability = profile.compute_capability if profile else next(iter(device.compute_capabilities), "")
-    chip_name = profile.chip if profile else catalogue().chip_of(capability or None)
+    chip_name = profile.chip if profile else catalogue().chip_of(capability or None, next(iter(device.names), ""))
     chip = catalogue().chips.get(chip_name or "")
     kernels = aggregate(launch_table(reading.parts, chip_name), request.group)
     clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)

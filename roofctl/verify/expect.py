@@ -223,15 +223,23 @@ def _arithmetic(work: Work, warps: int) -> Iterator[Expectation]:
 
 
 def _tensor(work: Work, warps: int, counted: Mapping[str, float]) -> Iterator[Expectation]:
-    """Operations of tensor cores. Hopper counts FP16 products as one, whatever they add in."""
-    fp16, fp16_sums = work.tensor_fp16_ops, work.tensor_fp16_fp16acc_ops
-    if "tensor_fp16_fp16acc_ops" in counted:
-        yield _exact("tensor_fp16_fp16acc_ops", fp16_sums * warps)
+    """Operations of tensor cores. Hopper counts FP16 products as one, whatever they add in.
+
+    The counter of a type counts 2:4-sparse products too, which another one counts apart where it was collected.
+    """
+    fp16, fp16_sums = work.tensor_fp16_ops, work.tensor_fp16_acc16_ops
+    if "tensor_fp16_acc16_ops" in counted:
+        yield _exact("tensor_fp16_acc16_ops", fp16_sums * warps)
     else:
         fp16 += fp16_sums
     yield _exact("tensor_fp16_ops", fp16 * warps)
     yield _exact("tensor_fp64_ops", work.tensor_fp64_ops * warps)
-    yield _exact("tensor_bf16_ops", work.tensor_bf16_ops * warps)
+    bf16, sparse = work.tensor_bf16_ops, work.tensor_bf16_sparse_ops
+    if "tensor_bf16_sparse_ops" in counted:
+        yield _exact("tensor_bf16_sparse_ops", sparse * warps)
+    else:
+        bf16 += sparse
+    yield _exact("tensor_bf16_ops", bf16 * warps)
     yield _exact("tensor_fp8_ops", work.tensor_fp8_ops * warps)
     yield _exact("tensor_int8_ops", work.tensor_int8_ops * warps)
     yield _exact("tensor_tf32_ops", 0)

@@ -301,9 +301,9 @@ KNOWN: Final[tuple[KnownKernel, ...]] = (
         compute_capability_major=8,
     ),
     _product("known_tensor_fp16", 16, tensor_fp16_ops=_PRODUCT_OPS),
-    _product("known_tensor_fp16_fp16acc", 16, tensor_fp16_fp16acc_ops=_PRODUCT_OPS),
+    _product("known_tensor_fp16_fp16acc", 16, tensor_fp16_acc16_ops=_PRODUCT_OPS),
     _product("known_tensor_int8", 32, tensor_int8_ops=_PRODUCT_OPS),
-    _product("known_tensor_bf16_sparse", 32, loads=8, tensor_bf16_ops=_PRODUCT_OPS),
+    _product("known_tensor_bf16_sparse", 32, loads=8, tensor_bf16_sparse_ops=_PRODUCT_OPS),
     _wgmma("known_wgmma_bf16", 16, "tensor_bf16_ops"),
     _wgmma("known_wgmma_fp8", 32, "tensor_fp8_ops"),
     KnownKernel(

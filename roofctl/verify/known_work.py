@@ -63,8 +63,9 @@ class Work:
     fp32_flops: int = 0
     fp64_flops: int = 0
     tensor_bf16_ops: int = 0
+    tensor_bf16_sparse_ops: int = 0
     tensor_fp16_ops: int = 0
-    tensor_fp16_fp16acc_ops: int = 0
+    tensor_fp16_acc16_ops: int = 0
     tensor_fp8_ops: int = 0
     tensor_int8_ops: int = 0
     tensor_fp64_ops: int = 0

@@ -206,7 +206,7 @@ def test_tensor_operations_of_chips_with_other_counters(
     assert first(found, "tensor_fp16_ops") == operations
     assert found.caveats.get("tensor_fp16_ops", "") == caveat
     if TENSOR_HALF.format("fp16") in counters:
-        assert first(found, "tensor_fp16_fp16acc_ops") == 5
+        assert first(found, "tensor_fp16_acc16_ops") == 5
 
 
 @pytest.mark.parametrize("chip", ["tu102", "ga100", "ad102", "gh100", None])
@@ -406,6 +406,6 @@ def test_operations_from_rates_per_clock() -> None:
     rates = {rate.format("fadd"): 0, rate.format("fmul"): 0, rate.format("ffma"): 1_000}
     found = made({**rates, "smsp__cycles_elapsed.avg": 141_000}, "ga100")
     assert first(found, "fp32_flops") == 2 * 1_000 * 141_000
-    assert "rate per clock" in found.caveats["fp32_flops"]
+    assert "rates per cycle" in found.caveats["fp32_flops"]
     timed = made({**rates, "smsp__cycles_elapsed.avg.per_second": 1_410_000_000, TIME: 100_000}, "ga100")
     assert first(timed, "fp32_flops") == pytest.approx(2 * 1_000 * 141_000)

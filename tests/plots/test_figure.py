@@ -14,7 +14,7 @@ from matplotlib.text import Text
 
 from roofctl.core.errors import InputError
 from roofctl.plots.figure import KernelStyle, LevelStyle, PlotOptions, hierarchical, multi, save
-from roofctl.roofline.model import Bandwidth, Clock, KernelPoints, Peak, Point, Roofline, Spread
+from roofctl.roofline.model import Bandwidth, Clock, KernelPoints, Peak, Point, Roofline, Spread, Sustained
 
 from support.figures import (
     BANDWIDTHS,
@@ -590,9 +590,32 @@ def test_points_of_issued_instructions_have_the_thread_line_below():
     assert "thread instructions / 32 (75 % lost)" in legend_texts(figure)
 
 
-def test_peaks_of_a_limited_clock_are_a_footnote():
-    peak = Peak(863e12, "measured", Clock(1.6e9, "sm"), work="bf16_tc", power_limited=True)
+def test_the_rate_under_the_power_limit_is_a_thin_line_with_a_footnote():
+    held = Sustained(863e12, Clock(1.6e9, "sm"))
+    peak = Peak(1068e12, "measured", Clock(1.98e9, "sm"), work="bf16_tc", sustained=held)
     figure = multi([replace(flop_h200(), peak=peak, others=())], [operations("bf16_tc", 300.0, 700e12)], HBM_ONLY)
-    assert texts(figure, "footnote") == [
-        "BF16 tensor: sustained, measured at 1.60 GHz, where the power limit held the clock"
-    ]
+    assert texts(figure, "footnote") == ["sustained (power limit): BF16 tensor 863 TFLOP/s at 1.60 GHz"]
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert "sustained (power limit)" in [entry.get_text() for entry in legend.get_texts()]
+    lines = {line.get_gid(): line for line in figure.axes[0].get_lines()}
+    thin, full = lines["sustained-bf16_tc"], lines["peak-measured"]
+    assert list(thin.get_ydata()) == [863, 863]
+    assert list(full.get_ydata()) == [1068, 1068]
+    assert thin.get_linewidth() < full.get_linewidth() / 2
+
+
+def test_a_peak_that_the_power_limit_leaves_alone_has_no_second_line():
+    peak = Peak(
+        66.6e12, "measured", Clock(1.98e9, "sm"), work="fp64_tc", sustained=Sustained(66e12, Clock(1.96e9, "sm"))
+    )
+    figure = multi([replace(flop_h200(), peak=peak, others=())], [operations("fp64_tc", 300.0, 60e12)], HBM_ONLY)
+    assert not any((line.get_gid() or "").startswith("sustained") for line in figure.axes[0].get_lines())
+
+
+def test_a_theoretical_peak_among_measured_ones_is_a_footnote():
+    peak = Peak(2141e12, "theoretical", Clock(1.98e9, "sm"), work="bf16_sparse_tc")
+    bandwidths = (Bandwidth("hbm", 4.7e12, "measured"),)
+    roofline = replace(flop_h200(), peak=peak, others=(), bandwidths=bandwidths)
+    figure = multi([roofline], [operations("bf16_sparse_tc", 300.0, 1800e12)], HBM_ONLY)
+    assert texts(figure, "footnote") == ["BF16 2:4 tensor: theoretical peak, no calibration measures it"]

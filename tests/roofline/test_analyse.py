@@ -314,10 +314,10 @@ def test_a_point_above_its_roof_is_kept_and_warned_of() -> None:
     assert len(results.points[0].points) == 3
     warnings = [note.text for note in results.notes if note.warning]
     assert [text.partition(", above it")[0] for text in warnings] == [
-        "k is 125% of its L1 roof",
-        "k is 125% of its L2 roof",
+        "k is 125% of its instruction peak",
         "k is 200% of its HBM roof",
     ]
+    assert not any("leaves traffic out" in text for text in warnings)
 
 
 # --- selection --------------------------------------------------------------------------------------------------------

@@ -69,9 +69,9 @@ def right_counters(kernel: KnownKernel) -> dict[str, int]:
         f"{sass}_integer_pred_on.sum": work.integer_instructions or 100,
         "sm__inst_executed_pipe_xu.sum": work.xu_instructions or 1,
         **{f"sm__ops_path_tensor_src_{name}.sum": 0 for name in _TENSOR.values()},
-        "sm__ops_path_tensor_src_bf16_dst_fp32.sum": work.tensor_bf16_ops,
+        "sm__ops_path_tensor_src_bf16_dst_fp32.sum": work.tensor_bf16_ops + work.tensor_bf16_sparse_ops,
         "sm__ops_path_tensor_src_fp64.sum": work.tensor_fp64_ops,
-        "sm__ops_path_tensor_src_fp16.sum": work.tensor_fp16_ops + work.tensor_fp16_fp16acc_ops,
+        "sm__ops_path_tensor_src_fp16.sum": work.tensor_fp16_ops + work.tensor_fp16_acc16_ops,
         "sm__ops_path_tensor_src_fp8.sum": work.tensor_fp8_ops,
         "sm__ops_path_tensor_src_int8.sum": work.tensor_int8_ops,
     }

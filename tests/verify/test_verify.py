@@ -180,9 +180,17 @@ def test_integer_instructions_have_a_bound_above_the_loop_s_own() -> None:
 def test_fp16_products_are_counted_apart_where_the_chip_does() -> None:
     kernel = known_kernel("known_tensor_fp16_fp16acc")
     assert kernel is not None
-    apart = expectations(kernel, kernel.launch, {"tensor_fp16_fp16acc_ops": 1.0}, Circumstances())
+    apart = expectations(kernel, kernel.launch, {"tensor_fp16_acc16_ops": 1.0}, Circumstances())
     found = {each.quantity: each.expected for each in apart}
-    assert (found["tensor_fp16_fp16acc_ops"], found["tensor_fp16_ops"]) == (2 * 1024**3, 0)
+    assert (found["tensor_fp16_acc16_ops"], found["tensor_fp16_ops"]) == (2 * 1024**3, 0)
+
+
+def test_sparse_products_are_counted_apart_where_that_was_collected() -> None:
+    kernel = known_kernel("known_tensor_bf16_sparse")
+    assert kernel is not None
+    apart = expectations(kernel, kernel.launch, {"tensor_bf16_sparse_ops": 1.0}, Circumstances())
+    found = {each.quantity: each.expected for each in apart}
+    assert (found["tensor_bf16_sparse_ops"], found["tensor_bf16_ops"]) == (2 * 1024**3, 0)
 
 
 def test_patched_wavefronts_are_exact() -> None:
