@@ -27,6 +27,7 @@ from roofctl.study.clocks import ClockChoice, Clocks, choose_clocks
 from roofctl.study.device import Device, describe_device, one_device
 from roofctl.study.load import Watch
 from roofctl.study.profile_choice import choose_profile
+from roofctl.study.slices import on_slice
 
 MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
 
@@ -106,7 +107,8 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     machine: Machine | None = None
     if not isinstance(found, InputError):
         machine, rooflines, ceiling_notes = choose_ceilings(found, request.ceilings, request.model, clocks)
-        notes += ceiling_notes
+        machine, rooflines, slice_notes = on_slice(machine, rooflines, device, found.profile)
+        notes += [*ceiling_notes, *slice_notes]
     elif request.ceilings or request.clock:
         raise found
     results = analyse(
