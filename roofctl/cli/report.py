@@ -65,6 +65,8 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
     else:
         views = {"csv": reports.csv_table, "md": reports.markdown_table}
         show_as(form, *views[form](results))
+    if form == "md":
+        print_incomplete(analysis)
     if advice and form in ("table", "md"):
         text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
         put(f"\n{text}" if text else "", newline=False)
@@ -89,6 +91,8 @@ def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
         show_as("json", document=timetable.document(analysis, timings, [note.text for note in notes]))
     else:
         show_as(form, *views[form](timings))
+    if form in ("table", "md"):
+        print_incomplete(analysis)
     if form == "table":
         say(describe_ceilings(analysis))
         say(sums(timings))
@@ -97,11 +101,20 @@ def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
     say_notes([*analysis.capture_notes, *notes])
 
 
+def print_incomplete(analysis: Analysis) -> None:
+    """Under a table, on stdout: each capture whose run did not end as it should."""
+    from roofctl.output.captions import incomplete_lines
+
+    lines = incomplete_lines(analysis)
+    put("\n" + "\n\n".join(lines) if lines else "", newline=bool(lines))
+
+
 def print_table(analysis: Analysis) -> None:
     """The kernel table on stdout, and on stderr the ceilings it compares with."""
     from roofctl.output import report as reports
 
     show_as("table", *reports.table(analysis.results))
+    print_incomplete(analysis)
     if analysis.rooflines:
         say(describe_ceilings(analysis))
 

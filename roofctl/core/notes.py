@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Note:
-    """Something the user should know: a ``warning``, or a ``detail`` shown only with -v."""
+    """Something the user should know: a ``warning``, or a ``detail`` shown only with -v.
+
+    ``incomplete``: the run did not end as it should, so that launches may be missing.
+    """
 
     text: str
     warning: bool = False
     detail: bool = False
+    incomplete: bool = False

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from roofctl.core.units import prefixed
 from roofctl.roofline.model import Roofline
 from roofctl.study.analyse import Analysis
+
+_LISTED: Final = 3
 
 
 def clock_texts(analysis: Analysis) -> list[str]:
@@ -18,8 +21,16 @@ def clock_texts(analysis: Analysis) -> list[str]:
     return texts
 
 
+def incomplete_lines(analysis: Analysis) -> list[str]:
+    """A sentence for each of the first captures whose run did not end as it should, and the number of the others."""
+    texts = analysis.incomplete
+    more = len(texts) - _LISTED
+    return [*texts[:_LISTED], f"and {more:,} more incomplete captures"] if more > 1 else list(texts)
+
+
 def subtitle(analysis: Analysis, rooflines: Sequence[Roofline]) -> str:
-    """GPU, SM clock and basis of the ceilings, for the line under the title of a picture."""
+    """The line under the title of a picture: GPU, SM clock, basis of the ceilings, incomplete captures."""
     gpu = next(iter(analysis.device.names), None) or rooflines[0].gpu
     bases = " and ".join(dict.fromkeys(roofline.basis for roofline in rooflines))
-    return " · ".join([gpu, *clock_texts(analysis), f"{bases} ceilings"])
+    mark = ["incomplete capture"] if analysis.incomplete else []
+    return " · ".join([gpu, *clock_texts(analysis), f"{bases} ceilings", *mark])

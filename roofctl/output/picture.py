@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from roofctl.core.levels import LEVELS
 from roofctl.core.notes import Note
-from roofctl.output.captions import subtitle
+from roofctl.output.captions import incomplete_lines, subtitle
 from roofctl.plots.figure import Figure, hierarchical, multi
 from roofctl.plots.page import save
 from roofctl.plots.select import check_drawable, longest, with_needed_peaks
@@ -137,7 +137,8 @@ def _options(
     analysis: Analysis, request: PictureRequest, rooflines: Sequence[Roofline], levels: tuple[str, ...]
 ) -> PlotOptions:
     """Options from the style file, then from the request, which wins."""
-    options = PlotOptions(levels=levels, subtitle=subtitle(analysis, rooflines), remarks=analysis.clocks.remarks)
+    remarks = (*incomplete_lines(analysis), *analysis.clocks.remarks)
+    options = PlotOptions(levels=levels, subtitle=subtitle(analysis, rooflines), remarks=remarks)
     if request.style:
         options = load_style(request.style, options)
     for attribute, entries in (("label", request.labels), ("color", request.colors), ("marker", request.markers)):

@@ -88,6 +88,11 @@ def error_lines(scan: Scan) -> list[str]:
     return [line for line in scan.banners if line.startswith("==ERROR==")]
 
 
+def ended_early(line: str) -> bool:
+    """Whether a profiler's line says that the run did not end as it should, so that launches may be missing."""
+    return re.search(f"{messages.APPLICATION_FAILED}|{messages.KERNEL_FAILED}", line) is not None
+
+
 def permission_error(source: str, lines: Sequence[str], *, denied: bool = False) -> CounterAccessError | None:
     """The error for a capture that the driver refused, by the token both profilers print."""
     if denied or any(messages.PERMISSION_TOKEN in line for line in lines):

@@ -31,7 +31,7 @@ class Kernel:
     time, ``counted_seconds``. ``caveats`` and ``missing`` are texts per quantity.
     ``spreads`` holds the smallest and the largest launch of a quantity, where both are known.
     ``rank`` is that of the process of a parallel job, where the input has one. ``memory_label`` is how the level
-    ``hbm`` is printed.
+    ``hbm`` is printed. ``incomplete``: why its capture is not complete; empty where it is.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Kernel:
     spreads: Mapping[str, Spread]
     rank: int | None = None
     memory_label: str = LEVEL_LABELS["hbm"]
+    incomplete: str = ""
 
     def __getitem__(self, quantity: str) -> Any:
         return self.values.get(quantity)
@@ -76,10 +77,11 @@ def kernels_of(
     short_names: Mapping[str, str],
     ranks: Mapping[str, int],
     memory_label: str = LEVEL_LABELS["hbm"],
+    incomplete: Mapping[str, str] | None = None,
 ) -> list[Kernel]:
     """Kernels of the rows of ``table``, in the order given; shares are of the time of all kernels of a capture.
 
-    ``ranks`` are by source.
+    ``ranks`` and ``incomplete`` (why a capture is not complete) are by source.
     """
     totals: dict[Any, Any] = {}
     if table.has("seconds"):
@@ -109,6 +111,7 @@ def kernels_of(
                 spreads=dict(_spreads(record)),
                 rank=ranks.get(source),
                 memory_label=memory_label,
+                incomplete="; ".join((incomplete or {}).get(each, "") for each in source.split(", ")).strip("; "),
             )
         )
     return kernels

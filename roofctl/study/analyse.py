@@ -63,6 +63,7 @@ class Analysis:
     ``notes`` are all of them, ``capture_notes`` those that hold for every model.
     When the GPU is not known, ``unknown_gpu`` is the error that explains it; ``profile`` and ``machine`` are then
     None, and ``rooflines`` is empty. Fractions are of the first roofline.
+    ``incomplete`` has a sentence for each capture whose run did not end as it should.
     ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
     """
 
@@ -79,6 +80,7 @@ class Analysis:
     chip: Chip | None = None
     capture_notes: tuple[Note, ...] = ()
     unread: tuple[RoofctlError, ...] = ()
+    incomplete: tuple[str, ...] = ()
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this GPU: HBM for boards that have it, DRAM for others."""
@@ -93,6 +95,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     sources = inputs.locate(request.inputs)
     reading = inputs.read_many(sources, request.decimal, request.watch)
     notes = [*reading.notes(), *(note for part in reading.parts for note in part.notes)]
+    incomplete = {part.source: note.text for part in reading.parts for note in part.notes if note.incomplete}
     device = describe_device(reading.parts)
     one_device(device)
     found, profile_notes = choose_profile(request.profile, device)
@@ -120,6 +123,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         ranks={source.label: source.rank for source in sources if source.rank is not None},
         with_advice=request.advice,
         memory_label=profile.memory_label if profile else DRAM,
+        incomplete=incomplete,
     )
     return Analysis(
         sources=reading.labels,
@@ -135,6 +139,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         machine=machine,
         chip=chip,
         unread=reading.unread,
+        incomplete=tuple(incomplete.values()),
     )
 
 

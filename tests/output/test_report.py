@@ -77,6 +77,7 @@ STABLE = [
     "advice",
     "rank",
     "counted_launches",
+    "incomplete",
 ]
 
 
@@ -91,7 +92,7 @@ def test_names_of_a_row_are_stable() -> None:
 
 def test_the_document(tmp_path: Path) -> None:
     found = document(analysed(tmp_path))
-    assert list(found) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels"]
+    assert list(found) == ["schema", "model", "source", "incomplete", "gpu", "ceilings", "notes", "kernels"]
     assert found["schema"] == 2
     assert [Path(source).name for source in found["source"]] == ["a.csv"]
     assert found["gpu"] == {

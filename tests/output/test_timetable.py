@@ -27,7 +27,7 @@ HBM = 20_000 * 32 / 4.814304e12
 STABLE = (
     *("kernel", "short_name", "launches", "seconds", "seconds_total", "time_share", "compute_seconds", "compute_work"),
     *("l1_seconds", "l2_seconds", "hbm_seconds", "launch_seconds", "limit", "limit_use", "bound_seconds", "of_bound"),
-    *("missing", "caveats", "source"),
+    *("missing", "caveats", "source", "incomplete"),
 )
 
 
@@ -152,7 +152,7 @@ def test_json_csv_and_markdown_agree(capture: Path, capsys: pytest.CaptureFixtur
         assert main(["report", str(capture), "--times", "--format", form, "-q"]) == 0
         found[form] = capsys.readouterr().out
     complete = json.loads(found["json"])
-    assert list(complete) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels", "total"]
+    assert list(complete) == ["schema", "model", "source", "incomplete", "gpu", "ceilings", "notes", "kernels", "total"]
     assert any("calibrate --level launch" in note for note in complete["notes"])
     cells = list(csv.DictReader(io.StringIO(found["csv"])))
     assert [float(row["compute_seconds"]) for row in cells] == [row["compute_seconds"] for row in complete["kernels"]]
