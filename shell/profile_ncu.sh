@@ -50,6 +50,7 @@ METRICS=(
     smsp__issue_active.avg.pct_of_peak_sustained_elapsed
     sm__cycles_active.avg.pct_of_peak_sustained_elapsed
     lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed
+    lts__d_atomic_input_cycles_active.avg.pct_of_peak_sustained_elapsed
     sm__warps_active.avg.pct_of_peak_sustained_active
     sm__maximum_warps_per_active_cycle_pct
     smsp__warps_eligible.avg.per_cycle_active

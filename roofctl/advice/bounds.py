@@ -48,7 +48,8 @@ _REGISTERS: Final = 65_536
 
 def resource(facts: KernelFacts, _limits: Thresholds) -> Finding | None:
     """A resource near its ceiling, with the ways out."""
-    name = facts.text("limit")
+    limit = facts.text("limit")
+    name = "atomics" if limit == "serialised" else limit
     use = facts.inside("uses", name)
     if name not in _HELPS or use is None:
         return None

@@ -28,6 +28,7 @@ class Thresholds:
     far_from_limits: float
     unequal_blocks: float
     atomic_unit_busy: float
+    one_slice: float
     main_stall: float
     full_occupancy: float
     launch_close: float

@@ -95,6 +95,8 @@ def sentence(limit: KernelLimit, kernel: Kernel) -> str:
         )
     if limit.name in ("grid", "tail"):
         return f"{_shape(limit)}; {_highest(limit, kernel)}{_waits(limit)}"
+    if limit.name == "serialised":
+        return f"serialised: {_serialised(limit)}; atomics on few addresses wait for each other"
     if limit.name == "latency":
         return f"latency: {_highest(limit, kernel)}{_hidden(limit)}"
     return f"limited by {_resource(limit, kernel)}"
@@ -133,17 +135,11 @@ def _rate(use: Use) -> str:
 
 def _left(limit: KernelLimit, kernel: Kernel, limits: Thresholds) -> str:
     if limit.use is not None and limit.use < limits.near_roof:
-        return (
-            "atomics on few addresses wait for each other"
-            if limit.name == "atomics"
-            else f"its queue is full{_waits(limit)}"
-        )
+        return f"its queue is full{_waits(limit)}"
     if (limit.largest or 0.0) >= _NOTHING_LEFT:
         return "at its ceiling, only less of this work is faster"
     if limit.factor is None:
         return "pipes were not counted, so how much is left is not known"
-    if limit.factor > limits.far_from_limits:
-        return "far from every limit"
     rest = limit.headroom_seconds
     saved = f", {duration(rest)} of the run" if rest and kernel.launches > 1 else ""
     return f"at most {limit.factor:.3g} times faster{saved}"
@@ -156,7 +152,8 @@ def _highest(limit: KernelLimit, kernel: Kernel) -> str:
         return "no resource was counted"
     name = max(resources, key=lambda each: resources[each])
     counted = "" if limit.counted else "counted "
-    return f"the busiest {counted}resource is {resource_label(name, kernel)} at {percent(resources[name])}"
+    far = "far from every limit, " if limit.factor and limit.factor > thresholds().far_from_limits else ""
+    return f"{far}the busiest {counted}resource is {resource_label(name, kernel)} at {percent(resources[name])}"
 
 
 def _hidden(limit: KernelLimit) -> str:
@@ -165,6 +162,10 @@ def _hidden(limit: KernelLimit) -> str:
     if size.occupancy is not None:
         parts.append(f"; occupancy {percent(size.occupancy)}{_of_possible(limit)}")
     return "".join(parts) + _waits(limit)
+
+
+def _serialised(limit: KernelLimit) -> str:
+    return f"{_SENTENCES['atomics']} is {percent(limit.uses['atomics'].fraction)} busy, the busiest resource"
 
 
 def _waits(limit: KernelLimit) -> str:

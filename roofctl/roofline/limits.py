@@ -16,7 +16,7 @@ from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES
 from roofctl.roofline.flop import operations_of
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.machine import Machine
-from roofctl.roofline.model import Clock, Roofline
+from roofctl.roofline.model import ABOVE_ROOF, Clock, Roofline
 from roofctl.roofline.shape import LaunchSize, launch_size
 from roofctl.roofline.traffic import Traffic
 
@@ -52,8 +52,8 @@ _SHARED: Final = (
     *("shared_wavefronts", "shared_atomic_wavefronts", "shared_ldgsts_wavefronts", "shared_gmma_wavefronts"),
 )
 
-NOT_RESOURCES: Final = ("latency", "launch", "grid", "tail")
-"""Limits that are no resource: too little runs at a time."""
+NOT_RESOURCES: Final = ("latency", "launch", "grid", "tail", "serialised")
+"""Limits that are no resource: too little runs at a time; ``serialised`` are atomics on one address."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ def limit_of(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | 
     resources = [use.fraction for resource, use in uses.items() if resource != "launch"]
     use = uses[name].fraction if name in uses else max(resources, default=None)
     total = kernel["seconds_total"]
-    headroom = total * max(0.0, 1 - largest) if total is not None and largest is not None else None
+    # Above a ceiling something does not fit, so that what is left is not known.
+    fits = largest is not None and largest <= ABOVE_ROOF
+    headroom = total * max(0.0, 1 - largest) if total is not None and largest is not None and fits else None
     return KernelLimit(name, use, uses, not lacking, headroom, unknown, size, _stalls(kernel))
 
 
@@ -253,7 +255,7 @@ def _queue(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str |
     """A unit that takes its work one after the other, so that its use says less than its queue."""
     busiest = max((name for name in uses if name in _ORDER), key=lambda name: uses[name].fraction, default="")
     if busiest == "atomics" and uses[busiest].fraction >= limits.atomic_unit_busy:
-        return "atomics"
+        return "serialised"
     stalls = _stalls(kernel)
     if stalls.get("tex_throttle", 0.0) >= limits.main_stall:
         return "tex"
@@ -278,6 +280,8 @@ def _binding(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str
         return None
     most = max(near.values())
     name = next(name for name in _ORDER if near.get(name, 0.0) >= most - limits.equal_uses)
+    if name == "atomics" and (mean := kernel["atomic_units"]) and most >= limits.one_slice * mean:
+        return "serialised"
     if name == "l1" and _mostly_shared(kernel, limits):
         return "shared" if "shared" in uses else "l1"
     # Shuffles go through the data stage and move nothing: what binds them is their issue to the LSU pipe.

@@ -42,7 +42,7 @@ KNOWN_LIMITS: Final[Mapping[str, BuiltLimit]] = {
     "limit_grid": BuiltLimit(("grid",), "a quarter as many blocks as multiprocessors"),
     "limit_tail": BuiltLimit(("tail",), "one wave and a sixteenth of one"),
     "limit_launch": BuiltLimit(("launch",), "an empty kernel"),
-    "limit_one_address_atomics": BuiltLimit(("atomics",), "additions to one address"),
+    "limit_one_address_atomics": BuiltLimit(("serialised",), "additions to one address"),
     "limit_divergence": BuiltLimit(("issue",), "as limit_issue, in one lane of 32"),
     "limit_texture": BuiltLimit(("tex",), "fetches of a small texture that stays in L1"),
 }
