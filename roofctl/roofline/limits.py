@@ -43,7 +43,7 @@ _BY_OPERATIONS: Final[Mapping[str, str]] = {"fp64": "fp64", "fp32": "fma", "fp16
 """The pipe that does the operations of a type outside tensor cores."""
 
 _ORDER: Final = (
-    *("tensor", "fp64", "xu", "tex", "atomics", "system", "peer", "hbm", "l2", "shared", "l1"),
+    *("tensor", "fp64", "xu", "tex", "atomics", "system", "peer", "hbm", "l2", "l2_input", "shared", "l1"),
     *("fma", "alu", "fp16", "uniform", "lsu", "issue"),
 )
 """Of resources whose uses are equal the one that says most is named: a busy pipe also keeps issue busy."""
@@ -145,6 +145,8 @@ def _uses(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | Non
         moved, bandwidth = traffic[level].transactions, roofline.bandwidth(level) if roofline else None
         if moved is not None and bandwidth:
             yield level, _bytes(moved * SECTOR_BYTES / seconds, bandwidth.bytes_per_second)
+    if kernel["l2_input"] is not None:
+        yield "l2_input", Use(kernel["l2_input"])
     yield from _first_level(kernel, traffic["l1"].transactions, roofline, seconds)
     for resource, quantity in (("system", "system_sectors"), ("peer", "peer_sectors")):
         link = machine.links.get(resource) if machine else None

@@ -54,7 +54,9 @@ def choose_ceilings(
     first, launch = chosen[0], launch_seconds(find_measured(found))
     profile = found.profile
     links = profile.link_bytes_per_second
-    machine = Machine(first.instruction, first.flop, launch, profile.sm_count.value, links, clocks.each)
+    machine = Machine(
+        first.instruction, first.flop, launch, profile.sm_count.value, links, clocks.each, profile.l2.bytes.value
+    )
     return machine, tuple(rooflines.of(model) for rooflines in chosen), notes
 
 

@@ -40,5 +40,11 @@ def on_slice(
     memory = "" if all_memory else f", those of L2 and {profile.memory_label} are not known"
     kind = "a part of the SMs" if all_memory else "a MIG slice?"
     note = Note(f"{ran} ({kind}): ceilings of the SMs are those of {sms}{memory}", warning=True)
-    machine = replace(machine, instruction=part(machine.instruction), flop=flop, sm_count=sms)
+    machine = replace(
+        machine,
+        instruction=part(machine.instruction),
+        flop=flop,
+        sm_count=sms,
+        l2_bytes=machine.l2_bytes if all_memory else None,
+    )
     return machine, tuple(part(roofline) for roofline in rooflines), [note]
