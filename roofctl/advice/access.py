@@ -81,7 +81,7 @@ def _other_instructions(facts: KernelFacts, limits: Thresholds, way: str) -> boo
     instruction; requests above load instructions show those.
     """
     tensor = facts.tensor_operations()
-    name = facts.text("short_name") or facts.text("kernel")
+    name = facts.text("function") or facts.text("kernel")
     if any(tensor.values()) or (not tensor and limits.matrix_names.search(name)):
         return True
     loads = facts.numbers("l1_global_load_requests", "global_load_instructions")

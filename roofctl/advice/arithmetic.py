@@ -42,7 +42,7 @@ def tensor_unused(facts: KernelFacts, limits: Thresholds) -> Finding | None:
 
 
 def _matrix_like(facts: KernelFacts, limits: Thresholds, fma_share: float) -> bool:
-    name = facts.text("short_name") or facts.text("kernel")
+    name = facts.text("function") or facts.text("kernel")
     if limits.matrix_names.search(name) and fma_share >= limits.named_fma_share:
         return True
     known = facts.numbers("shared_wavefronts", "l1_transactions")

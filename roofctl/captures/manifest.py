@@ -22,8 +22,8 @@ class Manifest:
     ``commands`` are the exact command lines, with the folder's final name. ``left_out`` and ``missing`` give, per
     quantity and per counter, why there is no value. ``data`` names the files to read, in the folder. ``gpu`` is as
     nvidia-smi described it before the run.
-    ``kernel`` and ``exclude`` are the user's filters; ``filter_when_read``: the profiler did not apply all of them,
-    so that the reader must. ``incomplete`` is empty for a complete capture, else the reason.
+    ``kernel``, ``kernel_base`` and ``exclude`` are the user's filters; ``filter_when_read``: the profiler
+    did not apply all of them, so that the reader must. ``incomplete`` is empty for a complete capture, else the reason.
     """
 
     argv: tuple[str, ...]
@@ -51,6 +51,7 @@ class Manifest:
     passes: int | None = None
     kernels: int | None = None
     kernel: str = ""
+    kernel_base: str = ""
     exclude: str = ""
     filter_when_read: bool = False
     incomplete: str = ""

@@ -158,7 +158,7 @@ def _write(opened: Session, measured: Measured) -> Measured:
         return measured
     say(f"Wrote {kept.path}")
     if kept.before is not None:
-        say(f"against the result of {kept.before.measured_at}:")
+        say(f"against the result of {kept.before.measured_at or 'a file written by hand'}:")
         for line in change_lines(changes(kept.before, kept.measured), opened.run.found.profile):
             say(line)
     return kept.measured
@@ -176,6 +176,7 @@ def _draw(opened: Session, path: Path) -> None:
         working_set=series.get("working set", {}),
         block=series.get("block", {}),
         width=series.get("width", {}),
+        size=series.get("size", {}),
         ceilings={label(run.found.profile, c.name).upper(): c.value for c in run.ceilings if c.name in LEVELS},
         capacities={"L2 size": float(run.facts.l2_bytes)} | ({"all L1s": float(l1 * run.facts.sm_count)} if l1 else {}),
     )

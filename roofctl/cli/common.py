@@ -81,15 +81,14 @@ def say_always(text: str) -> None:
 
 
 def say_notes(notes: Sequence[Note]) -> None:
-    """Notes, each once: all warnings, then others up to ``_MOST_NOTES`` lines in all; everything with -v."""
-    shown = dict.fromkeys(
-        f"{'warning' if note.warning else 'note'}: {note.text}"
-        for note in sorted(notes, key=lambda note: not note.warning)
+    """Notes, each once: all warnings and what options did, then others up to ``_MOST_NOTES`` lines; all with -v."""
+    shown = {
+        f"{'warning' if note.warning else 'note'}: {note.text}": note.warning or note.asked
+        for note in sorted(notes, key=lambda note: (not note.warning, not note.asked))
         if TALK.verbose or not note.detail
-    )
+    }
     lines = list(shown)
-    warnings = sum(line.startswith("warning") for line in lines)
-    most = len(lines) if TALK.verbose else max(warnings, _MOST_NOTES)
+    most = len(lines) if TALK.verbose else max(sum(shown.values()), _MOST_NOTES)
     # A line that says that there is one more note could as well be that note.
     kept = lines if len(lines) <= most + 1 else lines[:most]
     for line in kept:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from roofctl.cli.common import say, say_notes, talk_options
-from roofctl.cli.inputs import partly_read, reading
+from roofctl.cli.inputs import partly_read, quantities_option, reading
 
 
 @click.command()
@@ -25,6 +25,7 @@ from roofctl.cli.inputs import partly_read, reading
 @click.option(
     "--decimal", type=click.Choice(["point", "comma"]), help="Decimal separator, for files that leave it open."
 )
+@quantities_option
 @talk_options
 def export(inputs: tuple[Path, ...], folder: Path, force: bool, decimal: Any) -> None:
     """Write captures as a Parquet dataset, one row per launch, for DuckDB, Dask, Spark or pandas.
@@ -36,6 +37,7 @@ def export(inputs: tuple[Path, ...], folder: Path, force: bool, decimal: Any) ->
     Example:
       roofctl export roofctl-captures --parquet launches
       roofctl export 'ranks/*.csv' --parquet launches --force
+      roofctl export capture.csv --parquet launches --quantities mine.yaml
     """
     from roofctl.output import parquet as exports
     from roofctl.study import load as sources_of

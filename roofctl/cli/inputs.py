@@ -35,19 +35,88 @@ def _clock(_context: click.Context, _option: click.Parameter, value: str | None)
     return hertz
 
 
-def input_options(command: F) -> F:
-    """INPUTs and the options that control how inputs become kernels and ceilings."""
+def name_options(command: F) -> F:
+    """Filters of kernels by name."""
     options = (
-        click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
-        click.option("--profile", metavar="NAME", help="GPU profile; default: by the capture's own device name."),
+        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose demangled name matches."),
+        click.option("--kernel-base", default="", metavar="REGEX", help="Only kernels whose base name matches."),
+        click.option(
+            "--exclude", default="", metavar="REGEX", help="Leave out kernels by name; beside --kernel-base by that."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _names_option(command: F) -> F:
+    return click.option(
+        "--names",
+        type=click.Choice(["short", "base", "full"]),
+        default="short",
+        show_default=True,
+        help="What kernels are called: by short names, the functions' base names, or full demangled names.",
+    )(command)
+
+
+def _ceiling_options() -> tuple[Callable[[F], F], ...]:
+    """The options that choose ceilings."""
+    return (
+        click.option(
+            "--profile",
+            metavar="NAME",
+            help="GPU profile, or a file with ceilings only; default: by the capture's own device name.",
+        ),
         click.option(
             "--ceilings",
             type=click.Choice(["theoretical", "measured", "both"]),
             help="Which ceilings; default: measured ones where they exist.",
         ),
-        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose base name matches."),
-        click.option("--exclude", default="", metavar="REGEX", help="Leave out kernels whose base name matches."),
-        click.option("--match-full", is_flag=True, help="--kernel and --exclude match the full name."),
+        click.option(
+            "--hbm-mix",
+            type=click.Choice(["read", "write", "copy", "triad"]),
+            help="Reads and writes whose measured rate is the ceiling of HBM (or DRAM); default: the fastest.",
+        ),
+        click.option(
+            "--ceiling",
+            "given",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="A ceiling of your own, repeatable, before all others: l2=5.5TB/s, issue=489.6GIPS, fp64=33.5TFLOP/s.",
+        ),
+    )
+
+
+def _use_quantities(context: click.Context, _option: click.Parameter, values: tuple[Path, ...]) -> None:
+    """Take the quantities of these files into the catalogue until the command ends."""
+    if values:
+        from roofctl.quantities import use
+
+        context.call_on_close(lambda: use(()))
+        use(values)
+
+
+def quantities_option(command: F) -> F:
+    """--quantities, of all commands that collect or show quantities."""
+    return click.option(
+        "--quantities",
+        multiple=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_use_quantities,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Quantities of your own from a YAML file, repeatable.",
+    )(command)
+
+
+def input_options(command: F) -> F:
+    """INPUTs and the options that control how inputs become kernels and ceilings."""
+    options = (
+        click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
+        *_ceiling_options(),
+        name_options,
+        _names_option,
         click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N longest by total time."),
         click.option(
             "--group",
@@ -91,7 +160,7 @@ def input_options(command: F) -> F:
     )
     for option in reversed(options):
         command = option(command)
-    return command
+    return quantities_option(command)
 
 
 def check_read(analysis: Analysis) -> None:
@@ -111,9 +180,12 @@ def partly_read(unread: Sequence[RoofctlError], of: int, done: str) -> RoofctlEr
 
 def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisRequest:
     """The request that ``input_options`` describe."""
+    from roofctl.core.given import parse_options
+    from roofctl.quantities import catalogue
     from roofctl.roofline.select import Selection
     from roofctl.study.analyse import AnalysisRequest
 
+    given = parse_options(options["given"], catalogue().levels)
     precisions = tuple(dict.fromkeys(options["precisions"]))
     if precisions and options["model"] != "flop":
         raise click.UsageError(f"--precision {precisions[0]} belongs to --model flop")
@@ -130,7 +202,10 @@ def request_of(options: dict[str, Any], *, advice: bool = True) -> AnalysisReque
         precisions=precisions,
         clock=options["clock"],
         advice=advice,
-        selection=Selection(options["kernel"], options["exclude"], options["match_full"], options["top"]),
+        given=given,
+        hbm_mix=options["hbm_mix"],
+        names=options["names"],
+        selection=Selection(options["kernel"], options["kernel_base"], options["exclude"], options["top"]),
     )
 
 

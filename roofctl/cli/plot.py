@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import say, say_notes, talk_options
+from roofctl.cli.common import put, say, say_notes, talk_options, terminal_width, use_color
 from roofctl.cli.inputs import (
     analysis_of,
     check_read,
@@ -16,9 +18,14 @@ from roofctl.cli.inputs import (
     input_options,
     request_of,
 )
+from roofctl.core.levels import LEVEL_ALIASES, LEVELS
 
 if TYPE_CHECKING:
     from roofctl.output.picture import PictureRequest
+    from roofctl.study.analyse import Analysis
+
+
+_COLUMNS = 100
 
 
 def _spaces(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -32,7 +39,40 @@ def _spaces(_context: click.Context, _option: click.Parameter, value: str | None
 
 def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Levels, each once; ``dram`` is another name of ``hbm``."""
-    return tuple(dict.fromkeys("hbm" if value == "dram" else value for value in values))
+    from roofctl.quantities import catalogue
+
+    known = (*LEVELS, *LEVEL_ALIASES, *catalogue().levels) if values else ()
+    if unknown := [value for value in values if value not in known]:
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(map(repr, known))}.")
+    return tuple(dict.fromkeys(LEVEL_ALIASES.get(value, value) for value in values))
+
+
+def look_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options on size, resolution, font, limits and legend of a picture."""
+    options = (
+        click.option("--title", help="Title of the picture; '' for none."),
+        click.option("--size", metavar="WxH", help="Size: 3.4x2.6in, 86x60mm."),
+        click.option("--width", metavar="column|page|WIDTH", help="Width, the height in proportion: column is 3.4in."),
+        click.option("--dpi", type=int, help="Dots per inch of a PNG."),
+        click.option("--font", metavar="FAMILY", help="Font, such as 'DejaVu Serif'."),
+        click.option("--xlim", metavar="LOW,HIGH", help="Limits of the x axis."),
+        click.option("--ylim", metavar="LOW,HIGH", help="Limits of the y axis."),
+        click.option(
+            "--legend", type=click.Choice(["auto", "right", "below", "none"]), help="Where the legend stands."
+        ),
+        click.option("--labeled", type=click.IntRange(1), metavar="N", help="Kernels with a label; default: 10."),
+        click.option("--zones", is_flag=True, help="Shade where memory and where the peak limits."),
+        click.option(
+            "--style",
+            "styles",
+            multiple=True,
+            metavar="NAME|FILE.yaml",
+            help="paper, talk, notebook, or a file with all of these; repeatable.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -46,9 +86,17 @@ def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str
     "--level",
     "levels",
     multiple=True,
-    type=click.Choice(["l1", "l2", "hbm", "dram"]),
+    metavar="[l1|l2|hbm|dram]",
     callback=_levels,
-    help="Level to draw, repeatable (dram is hbm); default: all (hierarchical, time), hbm (multi).",
+    help="Level to draw points of, repeatable (dram is hbm); default: all (hierarchical, time), hbm (multi).",
+)
+@click.option(
+    "--ceiling-level",
+    "ceiling_levels",
+    multiple=True,
+    metavar="[l1|l2|hbm|dram]",
+    callback=_levels,
+    help="Level to draw the ceiling of, repeatable; default: those of the points.",
 )
 @click.option(
     "--walls",
@@ -57,15 +105,16 @@ def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str
     help="Draw memory walls instead: global, shared or global,shared.",
 )
 @click.option("--spread", is_flag=True, help="Error bars: slowest to fastest launch.")
-@click.option("--label", "labels", multiple=True, metavar="KERNEL=TEXT", help="Name a kernel in the picture.")
-@click.option("--color", "colors", multiple=True, metavar="KERNEL=COLOR", help="Color of a kernel.")
-@click.option("--marker", "markers", multiple=True, metavar="KERNEL=MARKER", help="Marker of a kernel, such as s or ^.")
-@click.option("--title", help="Title of the picture.")
-@click.option("--style", type=click.Path(path_type=Path), metavar="FILE.yaml", help="All of these, from a file.")
+@click.option("--label", "labels", multiple=True, metavar="NAME=TEXT", help="Label of a kernel or level.")
+@click.option("--color", "colors", multiple=True, metavar="NAME=COLOR", help="Color of a kernel or level.")
+@click.option("--marker", "markers", multiple=True, metavar="NAME=MARKER", help="Marker of a kernel or level: s, ^.")
+@look_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="A .png, .svg or .pdf file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--terminal", "in_terminal", is_flag=True, help="Draw on stdout, as wide as the terminal.")
+@click.option("--ascii", "ascii_only", is_flag=True, help="With --terminal: ASCII characters only.")
 @talk_options
-def plot(output: Path | None, force: bool, **options: Any) -> None:
+def plot(output: Path | None, force: bool, in_terminal: bool, ascii_only: bool, **options: Any) -> None:
     """Draw the roofline of one kernel or of many.
 
     Points are warp instructions per second against warp instructions per 32-byte transaction
@@ -79,13 +128,16 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
     Example:
       roofctl plot capture.csv --kernel triad -o triad.svg
       roofctl plot capture.csv --mode multi --level l2 --level hbm --top 10
+      roofctl plot capture.csv --level hbm --ceiling-level l1 --ceiling-level l2 --ceiling-level hbm
       roofctl plot capture.csv --model flop --kernel gemm -o gemm.pdf
       roofctl plot capture.csv --walls global,shared
+      roofctl plot capture.csv --terminal
       roofctl plot capture.csv --mode time --model flop
     """
     from roofctl.plots.page import check_target
 
     _check_together(options)
+    _check_terminal(options, output, in_terminal=in_terminal, ascii_only=ascii_only)
     if output:
         check_target(output, force=force)
     analysis = analysis_of(request_of(options, advice=False))
@@ -94,6 +146,9 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
     from roofctl.output.picture import default_target, picture
 
     request = _picture_request(options)
+    if in_terminal:
+        _print(analysis, request, ascii_only=ascii_only)
+        return
     target = output or check_target(default_target(analysis, request), force=force)
     drawn = picture(analysis, request)
     say_notes(drawn.notes)
@@ -102,8 +157,33 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
     check_read(analysis)
 
 
+def _check_terminal(options: dict[str, Any], output: Path | None, *, in_terminal: bool, ascii_only: bool) -> None:
+    if ascii_only and not in_terminal:
+        raise click.UsageError("--ascii belongs to --terminal")
+    if in_terminal and (output or options["walls"] or options["mode"] == "time"):
+        raise click.UsageError("--terminal draws rooflines on stdout: without -o, --walls and --mode time")
+
+
+def _print(analysis: Analysis, request: PictureRequest, *, ascii_only: bool) -> None:
+    """The picture on stdout, as wide as the terminal; without a terminal 100 columns, and no colour."""
+    from roofctl.output.picture import in_terminal
+
+    text, notes = in_terminal(
+        analysis,
+        request,
+        width=terminal_width() or _COLUMNS,
+        colored=use_color(sys.stdout) and not ascii_only,
+        ascii_only=ascii_only or "utf" not in (sys.stdout.encoding or "").lower(),
+    )
+    put(text, styled=True)
+    say_notes(notes)
+    check_read(analysis)
+
+
 def _check_together(options: dict[str, Any]) -> None:
     """Refuse options that have no meaning for the picture."""
+    if options["ceiling_levels"] and (options["walls"] or options["mode"] == "time"):
+        raise click.UsageError("--ceiling-level belongs to rooflines, not to memory walls and times")
     if options["walls"] and (options["mode"] or options["model"] == "flop" or options["levels"]):
         raise click.UsageError("--walls is a picture of its own: without --mode, --level and --model flop")
     if options["walls"]:
@@ -114,10 +194,12 @@ def _check_together(options: dict[str, Any]) -> None:
 
 def _picture_request(options: dict[str, Any]) -> PictureRequest:
     from roofctl.output.picture import PictureRequest
+    from roofctl.plots.look import LOOKS
 
-    names = ("mode", "levels", "walls", "spread", "style", "labels", "colors", "markers")
+    names = ("mode", "levels", "ceiling_levels", "walls", "spread", "styles", "labels", "colors", "markers")
     return PictureRequest(
         **{name: options[name] for name in names},
-        title=options["title"] or "",
+        title=options["title"],
+        look={key: options[key] for key in LOOKS if options.get(key) not in (None, False)},
         all_peaks="all" in options["precisions"],
     )

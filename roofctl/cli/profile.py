@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofctl.cli.common import TALK, say, say_notes, talk_options, use_color
+from roofctl.cli.inputs import name_options, quantities_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="auto: nvprof below compute capability 7.0 or where ncu can't, else ncu.",
 )
-@click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose base name matches.")
-@click.option("--exclude", default="", metavar="REGEX", help="Leave out kernels whose base name matches.")
+@name_options
 @click.option("--launch-skip", type=click.IntRange(min=0), metavar="N", help="Pass over the first N of these launches.")
 @click.option("--launch-count", type=click.IntRange(min=1), metavar="N", help="Profile at most N launches.")
 @click.option("--nvtx", metavar="RANGE", help="Only kernels inside this NVTX range.")
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Print the command lines, one per line, and run nothing.")
 @click.option("--keep-going", is_flag=True, help="An application that fails but was profiled is no error.")
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] APP [ARGS]...")
+@quantities_option
 @talk_options
 def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
     """Run APP under ncu or nvprof, keep everything in a capture folder, and print what report prints.
@@ -137,8 +138,12 @@ def _load_report() -> None:
 
 def _request(argv: tuple[str, ...], options: dict[str, Any]) -> ProfileRequest:
     from roofctl.profilers import ProfileRequest
+    from roofctl.quantities import catalogue
+    from roofctl.quantities.own import SET as OWN_SET
 
     variables = options.pop("variables")
+    if catalogue().own:  # they were asked for by their file
+        options["sets"] = (*options["sets"], OWN_SET)
     return ProfileRequest(argv=argv, env=_environment(variables), **options)
 
 

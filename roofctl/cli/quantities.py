@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from roofctl.cli.common import put, say, show_as, talk_options
+from roofctl.cli.inputs import quantities_option
 
 
 @click.command()
@@ -26,6 +27,7 @@ from roofctl.cli.common import put, say, show_as, talk_options
     type=click.Choice(["ncu", "nvprof"]),
     help="Print a capture script for nodes without Python instead (shell/ holds both).",
 )
+@quantities_option
 @talk_options
 def quantities(chip: str, profiler: str, chosen: tuple[str, ...], form: str, script: str | None) -> None:
     """Print the quantities roofctl knows, the counters that make them on a chip, and what is missing there.

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "json", "csv", "md"]),
+    type=click.Choice(["table", "json", "csv", "md", "brief"]),
     default="table",
     show_default=True,
-    help="Output form.",
+    help="Output form; brief is JSON of at most 4 kB on what to do next.",
 )
 @click.option(
     "--advice/--no-advice",
@@ -39,12 +39,9 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Columns of the table or of Markdown, repeatable or with commas: kernel, time, limit, hbm-bandwidth ...",
 )
-@click.option("--names", is_flag=True, help="After a table or Markdown: the full name behind each number.")
 @click.option("--times", is_flag=True, help="The times that bound a launch: compute, each level, the launch itself.")
 @talk_options
-def report(
-    form: str, names: bool, advice: bool, times: bool, wide: bool, columns: tuple[str, ...], **options: Any
-) -> None:
+def report(form: str, advice: bool, times: bool, wide: bool, columns: tuple[str, ...], **options: Any) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
     INPUT is a capture (roofctl profile), an ncu report (.ncu-rep), or what a profiler printed: ncu --csv (raw or
@@ -53,6 +50,7 @@ def report(
     Files that complete each other (nvprof's metrics, events and timing) are joined by kernel.
     Intensity is warp instructions per 32-byte transaction. Data goes to stdout, all else to stderr.
     With --times the table is that of plot --mode time; a last row adds all launches (in CSV there is none).
+    With --names full a table or Markdown is followed by the full name behind each number.
 
     \b
     Example:
@@ -61,42 +59,68 @@ def report(
       roofctl report capture.csv --top 20 --format json > report.json
       roofctl report capture.csv --times --model flop
     """
-    from roofctl.output import kernel_table
-    from roofctl.output import report as reports
-
     shown = [name.strip().lower() for text in columns for name in text.split(",")]
-    if shown and (times or form not in ("table", "md")):
-        raise click.UsageError("--columns is for the kernel table: JSON, CSV and --times have columns of their own")
+    _check_options(form, times=times, columns=bool(shown))
     if times:
         check_time_options(options)
-    analysis = analysis_of(request_of(options))
+    full = form in ("table", "md") and options["names"] == "full"
+    analysis = analysis_of(request_of({**options, "names": "short"} if full else options))
     if times:
-        _print_times(analysis, form, names=names, wide=wide)
+        _print_times(analysis, form, full=full, wide=wide)
         return
-    results = analysis.results
-    if form == "table":
-        print_table(analysis, shown, wide=wide)
-    elif form == "json":
-        show_as("json", document=reports.document(analysis))
-    else:
-        show_as(form, *(reports.csv_table(results) if form == "csv" else kernel_table.markdown_table(results, shown)))
-    if form == "md":
-        print_incomplete(analysis)
-    if advice and form in ("table", "md"):
-        text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
-        put(f"\n{text}" if text else "", newline=False)
-    if names and form in ("table", "md"):
-        put("\n" + reports.full_names([each.result.kernel.name for each in results.explained]), newline=False)
+    _print_kernels(analysis, form, shown, wide=wide)
+    if form in ("table", "md"):
+        _print_after(analysis, form, advice=advice, full=full)
     say_notes(analysis.notes)
     if analysis.unknown_gpu:
         say(f"note: {analysis.unknown_gpu.message} Fractions and bounds are not known; {analysis.unknown_gpu.hint}")
     check_read(analysis)
 
 
-def _print_times(analysis: Analysis, form: str, *, names: bool, wide: bool) -> None:
+def _check_options(form: str, *, times: bool, columns: bool) -> None:
+    if columns and (times or form not in ("table", "md")):
+        raise click.UsageError("--columns is for the kernel table: JSON, CSV and --times have columns of their own")
+    if times and form == "brief":
+        raise click.UsageError("--format brief is of the kernel table, not of --times")
+
+
+def _print_kernels(analysis: Analysis, form: str, shown: Sequence[str], *, wide: bool) -> None:
+    """The kernels on stdout in the form asked for."""
+    from roofctl.output import brief, kernel_table
+    from roofctl.output import report as reports
+
+    results = analysis.results
+    if form == "table":
+        print_table(analysis, shown, wide=wide)
+    elif form == "json":
+        show_as("json", document=reports.document(analysis))
+    elif form == "brief":
+        put(brief.to_line(brief.brief(analysis)))
+    else:
+        show_as(form, *(reports.csv_table(results) if form == "csv" else kernel_table.markdown_table(results, shown)))
+
+
+def _print_after(analysis: Analysis, form: str, *, advice: bool, full: bool) -> None:
+    """What follows a table or Markdown: verdict and advice, and the full names."""
+    from roofctl.output import report as reports
+
+    results = analysis.results
+    if form == "md":
+        print_incomplete(analysis)
+    if form == "md" and analysis.rooflines:
+        put(f"\n{reports.ceilings_markdown(analysis)}")
+    if advice:
+        text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
+        put(f"\n{text}" if text else "", newline=False)
+    if full:
+        put("\n" + reports.full_names([each.result.kernel.name for each in results.explained]), newline=False)
+
+
+def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
     from roofctl.output import timetable
-    from roofctl.output.report import full_names
+    from roofctl.output.captions import describe_ceilings
+    from roofctl.output.report import ceilings_markdown, full_names
     from roofctl.roofline.time_based import sums
     from roofctl.study.analyse import timings_of
 
@@ -108,10 +132,12 @@ def _print_times(analysis: Analysis, form: str, *, names: bool, wide: bool) -> N
         show_as(form, *views[form](timings), wide=wide)
     if form in ("table", "md"):
         print_incomplete(analysis)
+    if form == "md":
+        put(f"\n{ceilings_markdown(analysis)}")
     if form == "table":
         say(describe_ceilings(analysis))
         say(sums(timings))
-    if names and form in ("table", "md"):
+    if full:
         put("\n" + full_names([timing.kernel for timing in timings]), newline=False)
     say_notes([*analysis.capture_notes, *notes])
 
@@ -126,17 +152,10 @@ def print_incomplete(analysis: Analysis) -> None:
 
 def print_table(analysis: Analysis, names: Sequence[str] = (), *, wide: bool = False) -> None:
     """The kernel table on stdout, and on stderr the ceilings it compares with."""
+    from roofctl.output.captions import describe_ceilings
     from roofctl.output.kernel_table import table
 
     show_as("table", *table(analysis.results, names), wide=wide)
     print_incomplete(analysis)
     if analysis.rooflines:
         say(describe_ceilings(analysis))
-
-
-def describe_ceilings(analysis: Analysis) -> str:
-    """One line: GPU, basis and clock of the ceilings."""
-    from roofctl.output.captions import clock_texts
-
-    roofline = analysis.rooflines[0]
-    return ", ".join([f"ceilings: {roofline.gpu}", roofline.basis, *clock_texts(analysis)])

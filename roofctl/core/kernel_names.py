@@ -1,22 +1,25 @@
-"""Kernel names: the function's base name, and short names for pictures.
+"""Kernel names: their parts, the function's base name, and how names are printed.
 
-Identity is always the full demangled name; what this module returns is for display
-and for ``--kernel`` filters.
+Identity is always the full demangled name; what this module returns is for display and for filters.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
-_OPEN: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
-_TRAILING: Final = re.compile(r"\s*(?:const|volatile|&|&&|noexcept|\[clone [^\]]*\]|\[with .*\])\s*$")
+_OPENERS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
+_BRACKET: Final = re.compile(r"[()\[\]{}<>]")
+_TRAILING_WORDS: Final = ("const", "volatile", "&", "noexcept")
 _OPERATOR_END: Final = re.compile(
     r"(?:^|[^\w])operator\s*(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[<>!=+\-*/%^&|~]=?|&&|\|\||\+\+|--|,)?$"
 )
+_LONGEST_OPERATOR: Final = 24
+"""Characters at the end of a name that may belong to an operator's name."""
+_OPERATOR: Final = re.compile(r"\boperator\b")
 _ELLIPSIS: Final = "…"
 # Characters that steer a terminal, or hide and reorder text: controls (C0 and C1), directional formatting,
 # zero widths, and halves of surrogate pairs, which no stream can encode.
@@ -38,59 +41,119 @@ def without_casts(name: str) -> str:
     return _CAST.sub("", name)
 
 
-def _group_start(text: str) -> int:
-    """Index of the bracket that opens the group which ``text`` ends with, or -1.
+@dataclass(frozen=True)
+class NameParts:
+    """What a function's name is made of.
 
-    A ``>`` may be unbalanced (names cut by a profiler) and ``->`` is not a bracket.
+    ``scope`` ends with ``::`` where there is one, and may begin with a return type. ``arguments`` and ``parameters``
+    are the text between the brackets of the template arguments and of the parameter list. ``function`` is the one
+    that launches a kernel of CUTLASS, whose base name is its template argument; else empty.
     """
-    opener = _OPEN[text[-1]]
-    closer = text[-1]
-    depth = 0
-    for index in range(len(text) - 1, -1, -1):
-        char = text[index]
-        if char == closer and not (char == ">" and index and text[index - 1] == "-"):
-            depth += 1
-        elif char == opener:
-            depth -= 1
-            if depth == 0:
-                return index
-    return -1
+
+    scope: str
+    base: str
+    arguments: str
+    parameters: str
+    function: str = ""
 
 
-def _cut_parameters(name: str) -> str:
-    while (shorter := _TRAILING.sub("", name)) != name:
-        name = shorter
-    if not name.endswith(")"):
-        return name
-    start = _group_start(name)
-    head = name[:start].rstrip()
+@lru_cache(maxsize=2**15)
+def name_parts(kernel: str) -> NameParts:
+    """The parts of a demangled name, in time proportional to its length; of any other text the base is all of it."""
+    if kernel.isidentifier():
+        return NameParts("", kernel, "", "")
+    name = kernel.strip()
+    openers = brackets(name)
+    end = _without_trailing(name, openers)
+    parameters = arguments = ""
+    start = openers.get(end - 1, -1)
     # operator() with nothing after it is the name itself, not a parameter list.
-    if start <= 0 or re.search(r"(?:^|\W)operator$", head):
-        return name
-    return head
-
-
-def _cut_templates(name: str) -> str:
-    while name and name[-1] in ">]" and not _OPERATOR_END.search(name):
-        start = _group_start(name)
+    if name[end - 1 : end] == ")" and start > 0 and not _ends_with_operator_word(head := name[:start].rstrip()):
+        parameters, end = name[start + 1 : end - 1], len(head)
+    if wrapped := _WRAPPED.search(name, 0, end):
+        return NameParts(name[: wrapped.start()], wrapped["name"], "", parameters, wrapped["function"])
+    while end and name[end - 1] in ">]" and not _OPERATOR_END.search(name, max(0, end - _LONGEST_OPERATOR), end):
+        start = openers.get(end - 1, -1)
         if start <= 0:
             break
-        name = name[:start].rstrip()
-    return name
+        if name[start] == "[" and name[start - 1] == ":":
+            return NameParts(name[:start], name[start:end], arguments, parameters)  # a lambda
+        if name[start] == "<":
+            arguments = name[start + 1 : end - 1]
+        end = _rstrip(name, start)
+    operator = _OPERATOR.search(name, 0, end)
+    if operator and "::" not in name[operator.start() : end] and "\n" not in name[operator.start() : end]:
+        return NameParts(name[: operator.start()], name[operator.start() : end].strip(), arguments, parameters)
+    begin = _last_scope(name, end)
+    # The return type of a templated function stands before the name.
+    words = name[begin:end].split()
+    base = words[-1] if words else kernel
+    return NameParts(name[: max(begin, end - len(base))] if words else "", base, arguments, parameters)
 
 
-def _last_scope(name: str) -> str:
-    """What follows the last ``::`` outside brackets."""
+def brackets(text: str) -> Mapping[int, int]:
+    """Per closing bracket the index of the one that it closes, or -1; ``->`` is no bracket.
+
+    Kinds are matched apart from each other, since ``>`` and ``<`` may be unbalanced (names cut by a profiler).
+    """
+    opened: dict[str, list[int]] = {opener: [] for opener in "([{<"}
+    result = {}
+    for match in _BRACKET.finditer(text):
+        index, char = match.start(), match.group()
+        if char in opened:
+            opened[char].append(index)
+        elif not (char == ">" and index and text[index - 1] == "-"):
+            waiting = opened[_OPENERS[char]]
+            result[index] = waiting.pop() if waiting else -1
+    return result
+
+
+def _rstrip(text: str, end: int) -> int:
+    """The end of ``text[:end]`` without the white space at its end."""
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _without_trailing(name: str, openers: Mapping[int, int]) -> int:
+    """Where a name ends without qualifiers, gcc's ``[with …]`` and other remarks in brackets after a space."""
+    end = len(name)
+    listed = name.find("[with ")
+    while end:
+        end = _rstrip(name, end)
+        word = next((word for word in _TRAILING_WORDS if name.endswith(word, 0, end)), "")
+        start = openers.get(end - 1, -1) if name.endswith("]", 0, end) else -1
+        if word and not (word.isalpha() and name[end - len(word) - 1 : end - len(word)].isalnum()):
+            end -= len(word)
+        elif (
+            start > 0
+            and name[start - 1] == " "
+            and not _ends_with_operator_word(name[max(0, start - _LONGEST_OPERATOR) : start])
+        ):
+            end = start
+        elif name.endswith("]", 0, end) and 0 <= listed < end:
+            end = listed
+        else:
+            break
+    return end
+
+
+def _ends_with_operator_word(text: str) -> bool:
+    return re.search(r"(?:^|\W)operator$", text.rstrip()[-len("operator") - 1 :]) is not None
+
+
+def _last_scope(name: str, end: int) -> int:
+    """Where the part after the last ``::`` outside brackets begins in ``name[:end]``; 0 where there is none."""
     depth = 0
-    for index in range(len(name) - 1, 0, -1):
+    for index in range(end - 1, 0, -1):
         char = name[index]
         if char in ")]}" or (char == ">" and name[index - 1] != "-"):
             depth += 1
         elif char in "([{<":
             depth -= 1
         elif char == ":" and name[index - 1] == ":" and depth <= 0:
-            return name[index + 1 :]
-    return name
+            return index + 1
+    return 0
 
 
 def base_name(kernel: str) -> str:
@@ -99,31 +162,7 @@ def base_name(kernel: str) -> str:
     ``void at::native::foo<4, float>(int, T2)`` gives ``foo``. A name that does not
     look like C++ is returned as it is; the result is never empty.
     """
-    name = kernel.strip()
-    if not name:
-        return kernel
-    name = _cut_parameters(name)
-    if wrapped := _WRAPPED.search(name):
-        return wrapped["name"]
-    name = _cut_templates(name)
-    operator = re.search(r"\boperator\b.*$", name)
-    if operator and "::" not in operator.group(0):
-        return operator.group(0).strip()
-    name = _last_scope(name)
-    # The return type of a templated function stands before the name.
-    words = name.split()
-    return words[-1] if words else kernel
-
-
-def matches(kernel: str, keep: str = "", drop: str = "", *, full: bool = False) -> bool:
-    """Whether a kernel's base name, or its ``full`` one, matches ``keep`` and not ``drop``; empty is no filter.
-
-    A kernel of CUTLASS also goes by the name of the function that launches it, as in a profiler's own filter.
-    """
-    names = [kernel] if full else [base_name(kernel)]
-    if not full and (wrapped := _WRAPPED.search(_cut_parameters(kernel.strip()))):
-        names.append(wrapped["function"])
-    return any(re.search(keep, name) for name in names) and not (drop and any(re.search(drop, name) for name in names))
+    return name_parts(kernel).base
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -156,67 +195,3 @@ def elide(text: str, width: int) -> str:
     head = (width - 1 + 1) // 2
     tail = width - 1 - head
     return text[:head] + _ELLIPSIS + (text[-tail:] if tail else "")
-
-
-def _with_templates(kernel: str) -> str:
-    """Base name with its template arguments, which may differ between kernels of one base name."""
-    base = base_name(kernel)
-    body = _cut_parameters(kernel.strip())
-    position = body.rfind(base)
-    return body[position:] if position >= 0 else kernel
-
-
-def short_names(kernels: Iterable[str], width: int = 48) -> dict[str, str]:
-    """A distinct short name per full name.
-
-    The base name where it is unique; for kernels that share it, all of them with template
-    arguments, or with parameters, where these fit and differ; else numbered.
-    Names are elided in the middle to ``width`` characters.
-    """
-    full = list(dict.fromkeys(kernels))
-    families: defaultdict[str, list[str]] = defaultdict(list)
-    for kernel in full:
-        families[elide(base_name(kernel), width)].append(kernel)
-    result: dict[str, str] = {}
-    for stem, members in families.items():
-        result.update({members[0]: stem} if len(members) == 1 else _distinct_names(stem, members, width))
-    return {kernel: result[kernel] for kernel in full}
-
-
-def _distinct_names(stem: str, members: list[str], width: int) -> dict[str, str]:
-    """Short names of kernels that share their base name, all of one form."""
-    for form in (_with_templates, _with_differences(members), str.strip):
-        shorts = [form(kernel) for kernel in members]
-        if len(set(shorts)) == len(members) and max(map(len, shorts)) <= width:
-            return dict(zip(members, shorts, strict=True))
-    suffixes = [f" #{number}" for number in range(1, len(members) + 1)]
-    return {k: elide(stem, width - len(suffix)) + suffix for k, suffix in zip(members, suffixes, strict=True)}
-
-
-def _with_differences(members: Sequence[str]) -> Callable[[str], str]:
-    """Base name with those of its template arguments that are not the same in all ``members``."""
-    arguments = {kernel: _template_arguments(kernel) for kernel in members}
-    rows = itertools.zip_longest(*arguments.values(), fillvalue="")
-    differing = [place for place, row in enumerate(rows) if len(set(row)) > 1]
-
-    def form(kernel: str) -> str:
-        own = [arguments[kernel][place] for place in differing if place < len(arguments[kernel])]
-        return f"{base_name(kernel)}<{', '.join(own)}>" if own else base_name(kernel)
-
-    return form
-
-
-def _template_arguments(kernel: str) -> list[str]:
-    """Template arguments of the function, as far as it has any."""
-    named = _with_templates(kernel)
-    begin = len(base_name(kernel))
-    if not (named[begin:].startswith("<") and named.endswith(">")):
-        return []
-    depth, pieces = 0, [""]
-    for char in named[begin + 1 : -1]:
-        depth += (char in "<([{") - (char in ">)]}")
-        if char == "," and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += char
-    return [piece.strip() for piece in pieces]

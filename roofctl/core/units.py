@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -172,3 +173,46 @@ def duration(seconds: float) -> str:
 def gtxn(bytes_per_second: float) -> float:
     """Bandwidth in 10^9 transactions (32-byte sectors) per second."""
     return bytes_per_second / SECTOR_BYTES / 1e9
+
+
+_INSTRUCTIONS: Final = ("IPS", "inst/s", "instructions/s", "warp_inst/s")
+_OPERATIONS: Final = (
+    *("FLOP/s", "FLOPS", "FLOPs", "Flop/s", "Flops", "flop/s", "flops"),
+    *("OP/s", "OPS", "OPs", "Op/s", "op/s", "ops"),
+)
+_RATES: Final = (
+    ("B/s", ("B/s", "byte/s", "Byte/s", "bytes/s", "Bytes/s"), {**_PROFILER_PREFIXES, **BINARY_PREFIXES}, 1),
+    ("B/s", ("TXN/s", "txn/s", "TXNs/s", "sector/s", "sectors/s"), _PROFILER_PREFIXES, SECTOR_BYTES),
+    ("warp_inst/s", _INSTRUCTIONS, _PROFILER_PREFIXES, 1),
+    ("FLOP/s", _OPERATIONS, _PROFILER_PREFIXES, 1),
+    ("s", ("s",), _SMALL_PREFIXES, 1),
+)
+"""Rates as people write them: their base unit here, spellings, prefixes, and base units in one of them."""
+
+
+def parse_rate(text: str) -> tuple[float, str]:
+    """``5.5TB/s``, ``489.6 GIPS``, ``33.5 TFLOP/s``, ``2.7 µs`` as a number of base units and the base unit.
+
+    Base units are ``B/s``, ``warp_inst/s``, ``FLOP/s`` (operations of any type) and ``s``; a transaction (TXN) is 32
+    bytes. Raises ValueError with the reason, as what was expected.
+    """
+    match = re.fullmatch(r"([+-]?(?:\d[\d.,_' ]*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)", text.strip())
+    if match is None:
+        raise ValueError("a number with its unit")
+    digits, unit = match[1].strip(), match[2]
+    try:
+        number = float(digits.replace("_", "")) if not re.search(r"[,' ]", digits) else math.nan
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise ValueError("a number with a decimal point and without separators")
+    if not unit:
+        raise ValueError("a unit behind the number")
+    for base, spellings, prefixes, each in _RATES:
+        factor = _strip_prefix(unit, frozenset(spellings), dict(prefixes))
+        if factor is not None:
+            value = number * factor * each
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError("a finite number above 0")
+            return value, base
+    raise ValueError(f"a unit that is known, not {unit!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from roofctl.core.errors import InputError
 from roofctl.gpus.explain import dotted, explain, seen
+from roofctl.gpus.light import is_light, light_problems
 from roofctl.gpus.schema import SCHEMA_VERSION, GpuProfile, Measured
 from roofctl.gpus.yamlfile import Document, KeyPath, read_document
 
@@ -52,6 +53,8 @@ def file_problems(path: Path) -> tuple[str, ...]:
     """What is wrong with a profile or measured result, one line each; empty for a good file."""
     try:
         checked: Checked[Measured] | Checked[GpuProfile]
+        if not is_measured(path) and is_light(document := read_document(path)):
+            return light_problems(document)
         checked = check_measured(path) if is_measured(path) else check_profile(path)
     except InputError as error:
         return (error.message,)
@@ -75,8 +78,15 @@ def _check_profile(path: Path, _changed: int, _size: int) -> Checked[GpuProfile]
 
 
 def check_measured(path: Path) -> Checked[Measured]:
-    """Validate a measured result; a file that cannot be read or parsed raises InputError."""
-    return _checked(read_document(path), Measured, [])
+    """Validate a measured result; a file that cannot be read or parsed raises InputError.
+
+    One that was written by hand needs nothing but ``ceilings``: the profile is that of its name.
+    """
+    document = read_document(path)
+    if isinstance(document.data, dict):
+        own = {"schema": SCHEMA_VERSION, "profile": path.name.removesuffix(MEASURED_SUFFIX)}
+        document = replace(document, data={**own, **document.data})
+    return _checked(document, Measured, [])
 
 
 def is_measured(path: Path) -> bool:

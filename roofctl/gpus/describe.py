@@ -49,7 +49,8 @@ def roofline_data(roofline: Roofline) -> dict[str, Any]:
     """Ceilings and ridge points (warp instructions per 32-byte transaction) of one roofline."""
     peak = roofline.peak
     return {
-        "peak": {
+        "peak": peak
+        and {
             "warp_instructions_per_second": peak.per_second,
             "basis": peak.basis,
             "clock": _clock(peak.clock),

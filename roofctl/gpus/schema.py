@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Final, Generic, Literal, TypeVar, g
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
+from roofctl.core.given import parse_ceiling
 from roofctl.core.levels import DRAM, LEVEL_LABELS, CeilingUnit, level_label, unit_of
 from roofctl.core.precisions import PRECISIONS
 
@@ -116,12 +117,16 @@ class Shared(Model):
 
 
 class L2(Model):
-    """The L2 of the GPU; ``bytes_per_clock`` are clocks of the L2, not of the SMs."""
+    """The L2 of the GPU; ``bytes_per_clock`` are clocks of the L2, not of the SMs.
+
+    ``bytes_per_second`` is used where the bytes per clock are not known.
+    """
 
     bytes: Fact[Count]
     partitions: Fact[Count]
     slices: Fact[Count]
     bytes_per_clock: Fact[Count]
+    bytes_per_second: Fact[Rate] | None = None
 
 
 class Memory(Model):
@@ -203,8 +208,10 @@ class GpuProfile(Model):
     @property
     def l2_bytes_per_second(self) -> float | None:
         """L2 bandwidth at its own clock, or at the SM boost clock when that is not known."""
-        width = self.l2.bytes_per_clock.value
-        return None if width is None else width * (self.l2_hz or self.clocks.sm_boost_hz.value)
+        width, rate = self.l2.bytes_per_clock.value, self.l2.bytes_per_second
+        if width is None:
+            return rate.value if rate else None
+        return width * (self.l2_hz or self.clocks.sm_boost_hz.value)
 
     @property
     def link_bytes_per_second(self) -> dict[str, float]:
@@ -252,37 +259,51 @@ def _facts(section: Model | dict[Any, Any], prefix: str) -> Iterator[tuple[str, 
             yield from _facts(value, f"{prefix}{key}.")
 
 
+BY_HAND: Final = "by hand"
+"""Method of a ceiling that a person wrote into a file."""
+
+
 class MeasuredCeiling(Model):
     """One measured rate: ``value`` (the figure to draw), its spread, its clock and its method.
 
     All rates are in ``unit``. ``mixes`` holds the same ceiling for other access mixes. ``launch`` is not a rate
-    but a time in seconds: the interval from one launch to the next, whose ``best`` is the smallest.
+    but a time in seconds: the interval from one launch to the next, whose ``best`` is the smallest. Where the value was
+    written by hand the spread is not known.
     """
 
     value: Rate
     unit: CeilingUnit
-    best: Rate
-    p5: Rate
-    p95: Rate
-    samples: Count
-    sm_clock_hz: Rate | None
-    method: Text
+    best: Rate | None = None
+    p5: Rate | None = None
+    p95: Rate | None = None
+    samples: Count | None = None
+    sm_clock_hz: Rate | None = None
+    method: Text = BY_HAND
     mixes: dict[Text, Rate] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _ordered(self) -> MeasuredCeiling:
-        if self.p5 > self.p95:
+        if self.p5 is not None and self.p95 is not None and self.p5 > self.p95:
             raise ValueError(f"seen p5 {self.p5:g} above p95 {self.p95:g}; expected p5 <= p95")
         return self
 
 
+def _of_text(entry: tuple[str, object]) -> tuple[str, object]:
+    """A ceiling of a file: one that is text as a mapping, any other as it is."""
+    name, value = entry
+    if not isinstance(value, str):
+        return entry
+    known, number = parse_ceiling(name, value)
+    return known, {"value": number, "unit": unit_of(known)}
+
+
 class Measured(Model):
-    """Measured ceilings of one GPU, as ``NAME.measured.yaml`` holds them."""
+    """Measured ceilings of one GPU, as ``NAME.measured.yaml`` holds them; by hand: values such as ``l2: 5.5 TB/s``."""
 
     profile: Name
-    gpu_name: Text
-    measured_at: Text
-    roofctl_version: Text
+    gpu_name: Text | None = None
+    measured_at: Text | None = None
+    roofctl_version: Text | None = None
     ceilings: dict[Text, MeasuredCeiling]
     provenance: dict[Text, Any] = Field(default_factory=dict)
 
@@ -292,9 +313,24 @@ class Measured(Model):
         clocks = levels.get(ceiling, {}).get("mixes", {}).get(mix, {}).get("sm_clock_hz")
         return tuple(clocks or ())
 
+    @property
+    def described(self) -> str:
+        """By what and when it was measured, as far as the file holds it."""
+        if self.gpu_name is None and self.measured_at is None:
+            return f"by hand, in {self.profile}.measured.yaml"
+        return f"on {self.gpu_name or self.profile}, {self.measured_at or 'at a time that is not known'}"
+
+    @field_validator("ceilings", mode="before")
+    @classmethod
+    def _by_hand(cls, ceilings: object) -> object:
+        """Values with their units (``l2: 5.5 TB/s``) as ceilings whose spread is not known."""
+        return dict(map(_of_text, ceilings.items())) if isinstance(ceilings, dict) else ceilings
+
     @field_validator("measured_at")
     @classmethod
-    def _iso(cls, text: str) -> str:
+    def _iso(cls, text: str | None) -> str | None:
+        if text is None:
+            return None
         try:
             datetime.fromisoformat(text.replace("Z", "+00:00"))
         except ValueError:

@@ -17,9 +17,12 @@ import platformdirs
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.resources import shipped
 from roofctl.gpus.check import MEASURED_SUFFIX, is_measured, load_measured, load_profile
+from roofctl.gpus.light import LightFile, is_light, load_light
 from roofctl.gpus.schema import NAME_PATTERN, GpuProfile, Measured
+from roofctl.gpus.yamlfile import read_document
 
-Layer = Literal["path", "./profiles", "user", "packaged"]
+Layer = Literal["path", "./profiles", "user", "packaged", "report"]
+"""Where a profile comes from; ``report`` is the capture itself, of a GPU that no profile describes."""
 
 _NAME_HINT: Final = "roofctl gpus list shows every name; roofctl gpus new NAME starts a new one"
 
@@ -32,6 +35,11 @@ class FoundProfile:
     path: Path
     how: str
     layer: Layer
+
+    @property
+    def gpu(self) -> str:
+        """The GPU as ceilings name it: the profile's name, or the device's own where no profile describes it."""
+        return self.profile.description if self.layer == "report" else self.profile.name
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,8 @@ def profile_index(cwd: Path | None = None) -> ProfileIndex:
             try:
                 found[path.stem] = FoundProfile(load_profile(path), path, f"name {path.stem}", layer)
             except InputError as error:
-                broken.append((path, error))
+                if not _holds_ceilings(path):
+                    broken.append((path, error))
     return ProfileIndex(tuple(found.values()), tuple(broken))
 
 
@@ -101,11 +110,39 @@ def find_profile(name_or_path: str | Path, *, cwd: Path | None = None) -> FoundP
         files = profile_files(folder)
         exact = next((path for path in files if canonical(path.stem) == name), None)
         if exact is not None:
-            return FoundProfile(load_profile(exact), exact, f"name {exact.stem}", layer)
+            return FoundProfile(_complete(exact), exact, f"name {exact.stem}", layer)
         aliased = _by_alias(name, files, layer)
         if aliased is not None:
             return aliased
     raise _unknown(text, profile_index(cwd))
+
+
+def find_light(
+    name_or_path: str | Path, own_levels: tuple[str, ...] = (), *, cwd: Path | None = None
+) -> LightFile | None:
+    """The file of ceilings that a user means by a path or a name; None where it is none of that kind.
+
+    ``own_levels`` are memory levels of the user's own. Raises InputError that lists what is wrong with it.
+    """
+    text = str(name_or_path).strip()
+    if isinstance(name_or_path, Path) or "/" in text or text.endswith(".yaml"):
+        path = Path(text).expanduser()
+        paths = [path if path.is_absolute() or cwd is None else cwd / path]
+    else:
+        name = canonical(text)
+        named = (path for _, folder in layers(cwd) for path in profile_files(folder) if canonical(path.stem) == name)
+        paths = [*named][:1]
+    usable = [path for path in paths if path.is_file() and not is_measured(path)]
+    if not usable or not is_light(document := read_document(usable[0])):
+        return None
+    return load_light(usable[0], document, own_levels)
+
+
+def _holds_ceilings(path: Path) -> bool:
+    try:
+        return is_light(read_document(path))
+    except InputError:
+        return False
 
 
 def canonical(name: str) -> str:
@@ -146,6 +183,8 @@ def find_measured(found: FoundProfile) -> Measured | None:
 
     The user's own result goes before one that lies beside a shipped profile.
     """
+    if found.layer == "report":
+        return None
     name = f"{found.profile.name}{MEASURED_SUFFIX}"
     places = [found.path.parent / name, user_profiles() / name]
     if found.layer == "packaged":
@@ -183,7 +222,17 @@ def _by_path(text: str, cwd: Path | None) -> FoundProfile:
         )
     if not path.is_file():
         raise InputError(f"there is no GPU profile at {path}", hint=_NAME_HINT)
-    return FoundProfile(load_profile(path), path, f"path {path}", "path")
+    return FoundProfile(_complete(path), path, f"path {path}", "path")
+
+
+def _complete(path: Path) -> GpuProfile:
+    """The GPU profile in ``path``. Raises InputError for a file of ceilings, which lacks the facts of a GPU."""
+    if is_light(read_document(path)):
+        raise InputError(
+            f"{path} holds ceilings only, not the facts of a GPU",
+            hint="report, plot, gpus show and gpus validate take it; elsewhere name a GPU profile (roofctl gpus list)",
+        )
+    return load_profile(path)
 
 
 def _by_alias(name: str, files: tuple[Path, ...], layer: Layer) -> FoundProfile | None:

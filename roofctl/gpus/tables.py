@@ -67,13 +67,14 @@ def sections(data: Mapping[str, Any]) -> Iterator[Section]:
 
 
 def _ceiling_rows(data: Mapping[str, Any], memory_label: str) -> Iterator[list[str]]:
-    peak = data["peak"]
-    gips = f"{significant(peak['warp_instructions_per_second'] / 1e9)} GIPS"
-    yield ["peak", gips, "", "", _clock(peak["clock"]), peak["basis"], peak["origin"]]
+    if peak := data["peak"]:
+        gips = f"{significant(peak['warp_instructions_per_second'] / 1e9)} GIPS"
+        yield ["peak", gips, "", "", _clock(peak["clock"]), peak["basis"], peak["origin"]]
     labels = {"hbm": memory_label}
     for row in data["bandwidths"]:
         bandwidth, level = row["bytes_per_second"], row["level"]
-        numbers = [prefixed(bandwidth, "B/s"), significant(gtxn(bandwidth)), significant(row["ridge"])]
+        ridge = "" if row["ridge"] is None else significant(row["ridge"])
+        numbers = [prefixed(bandwidth, "B/s"), significant(gtxn(bandwidth)), ridge]
         yield [labels.get(level, level), *numbers, _clock(row["clock"]), row["basis"], row["origin"]]
     launch = data.get("ceilings", {}).get("launch")
     if launch:

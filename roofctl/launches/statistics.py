@@ -70,7 +70,7 @@ def statistics(frame: pd.DataFrame, names: Sequence[str], rows: GroupedRows, cou
         elif lacking[name].any():
             # A value missing in one launch of several is missing in the sum.
             total[lacking[name].to_numpy()] = pd.NA
-        if known[name].dimension == "fraction":
+        if known[name].dimension == "fraction" or (known[name].unit and known[name].dimension == "ratio"):
             result[name] = _weighted_mean(frame, values[name], rows)
         else:
             result[name] = _mean(total, launches, values[name].array.take(rows.firsts), rows)
@@ -99,7 +99,7 @@ def _row_ends(frame: pd.DataFrame, values: pd.DataFrame, rows: GroupedRows) -> d
         **{end: {name: _ends(frame, name, end) for name in names} for end in ("min", "max")},
     }
     return {
-        end: rows.of(pd.DataFrame({name: column.where(there[name]) for name, column in columns.items()}))
+        end: rows.of(pd.DataFrame({n: column.where(there[n]) for n, column in columns.items()}, index=frame.index))
         for end, columns in by_end.items()
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -86,6 +86,7 @@ def _single(profile: GpuProfile, level: Level, name: str, sampled: Sampled) -> C
 def _board_memory(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[Outcome]:
     mixes: dict[str, Sampled] = {}
     widths: dict[str, tuple[tuple[float, float], ...]] = {}
+    sizes: dict[str, tuple[tuple[float, float], ...]] = {}
     with memory.arrays(bench) as slab:
         for mix in MIXES:
             mixes[mix] = measure(
@@ -93,11 +94,15 @@ def _board_memory(bench: Bench, profile: GpuProfile, level: Level) -> Iterator[O
             )
             if not bench.effort.quick:
                 widths[mix] = tuple(_rates(bench, memory.width_variants(bench, slab, mix), "width"))
+                sizes[mix] = tuple(_rates(bench, memory.size_variants(bench, slab, mix), "set_bytes"))
         fastest = max(mixes, key=lambda mix: mixes[mix].result.median)
-        yield _ceiling(profile, level, "hbm", fastest, mixes)
+        ceiling = _ceiling(profile, level, "hbm", fastest, mixes)
+        small = memory.small_set(slab.size, bench.device.facts.l2_bytes)
+        yield replace(ceiling, warnings=(*ceiling.warnings, small)) if small else ceiling
     yield Sweep("block", {mix: _by_block(sampled.probes) for mix, sampled in mixes.items()})
     if not bench.effort.quick:
         yield Sweep("width", widths)
+        yield Sweep("size", sizes)
         yield _working_sets(bench)
 
 

@@ -28,6 +28,8 @@ _CHECK_BYTES: Final = 1 << 26
 _WIDTH_BYTES: Final = 2 << 30
 _SHARE_OF_FREE: Final = 0.6
 _TIMES_L2: Final = 8
+_LEAST_TIMES_L2: Final = 2
+_ARRAYS: Final = 3
 _MUL, _ADD = reference.PATTERN
 _SCALAR: Final = 3
 
@@ -57,8 +59,12 @@ def arrays(bench: Bench) -> Iterator[Arrays]:
 
 
 def slab_bytes(wanted: int | None, free: int, l2_bytes: int, usual: int = _DEFAULT_BYTES) -> int:
-    """Bytes of the working set. Raises DeviceError, with both numbers, when it is too small or does not fit."""
-    least = _TIMES_L2 * l2_bytes * 3
+    """Bytes of the working set. Raises DeviceError, with both numbers, when it is too small or does not fit.
+
+    One of less than ``_TIMES_L2`` times the L2 per array is taken where it was ``wanted``: ``small_set`` warns.
+    """
+    times = _TIMES_L2 if wanted is None else _LEAST_TIMES_L2
+    least = times * l2_bytes * _ARRAYS
     size = wanted if wanted is not None else min(usual, int(free * _SHARE_OF_FREE))
     if size > free:
         raise DeviceError(
@@ -67,11 +73,31 @@ def slab_bytes(wanted: int | None, free: int, l2_bytes: int, usual: int = _DEFAU
         )
     if size < least:
         raise DeviceError(
-            f"a working set of {size / 1e6:,.0f} MB would measure the L2: three arrays of {_TIMES_L2} x the L2 "
+            f"a working set of {size / 1e6:,.0f} MB would measure the L2: three arrays of {times} x the L2 "
             f"({l2_bytes / 1e6:,.0f} MB) need {least / 1e6:,.0f} MB",
             hint="give a larger --size-mb, or free device memory",
         )
     return size // _GRANULE * _GRANULE
+
+
+def small_set(size: int, l2_bytes: int) -> str | None:
+    """Why a working set may read high: a part of each array stays in the L2. None where it is large enough."""
+    times = size / (_ARRAYS * l2_bytes)
+    if times >= _TIMES_L2:
+        return None
+    enough = _TIMES_L2 * _ARRAYS * l2_bytes
+    return (
+        f"the working set of {size / 1e6:,.0f} MB is three arrays of {times:.1f} x the L2: a part of them stays in the "
+        f"L2, and the rate may be higher than that of the memory; {enough / 1e6:,.0f} MB avoid it"
+    )
+
+
+def size_variants(bench: Bench, slab: Arrays, mix: str) -> list[Variant]:
+    """The same shape on working sets of a thirty-second of the slab up to all of it."""
+    least = _TIMES_L2 * bench.device.facts.l2_bytes * _ARRAYS
+    sizes = [slab.size >> shift for shift in range(5, -1, -1)]
+    parts = [Arrays(slab.address, size // _GRANULE * _GRANULE) for size in sizes if size >= least or size == slab.size]
+    return [_plain(bench, part, mix, 16, 256, 4, "plain") for part in parts]
 
 
 def variants(bench: Bench, slab: Arrays, mix: str, policies: Sequence[str] = ("plain",)) -> list[Variant]:

@@ -161,7 +161,7 @@ def history(found: FoundProfile) -> list[Measured]:
     results: list[Measured] = []
     for path in paths:
         results += [measured for measured in _readable(path) if measured not in results]
-    return sorted(results, key=lambda measured: measured.measured_at, reverse=True)
+    return sorted(results, key=lambda measured: measured.measured_at or "", reverse=True)
 
 
 def _readable(path: Path) -> Iterator[Measured]:

@@ -75,6 +75,9 @@ def _memory_lines(run: Run) -> Iterator[str]:
     yield f"\nMeasured peak: {memory.value / 1e9:.1f} GB/s ({memory.chosen})"
     yield f"Theoretical:   {memory.theoretical.value / 1e9:.1f} GB/s ({memory.theoretical.origin}{beside})"
     yield f"Calibration:   {memory.factor:.4f}"
+    if len(memory.mixes) > 1:
+        factors = "  ".join(f"{m} {s.result.median / memory.theoretical.value:.4f}" for m, s in memory.mixes.items())
+        yield f"  by mix:      {factors}"
 
 
 def change_lines(changes: Sequence[Change], profile: GpuProfile) -> Iterator[str]:
@@ -95,7 +98,7 @@ def history_table(results: Sequence[Mapping[str, Any]], profile: GpuProfile) -> 
 
 
 def _history_cells(result: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    when = result["measured_at"] + (" quick" if result["quick"] else "")
+    when = (result["measured_at"] or "by hand") + (" quick" if result["quick"] else "")
     values, units = result["ceilings"], result["units"]
     return [when, result["driver"] or "", *(rate(n, values[n], units[n]) if n in values else "" for n in names)]
 

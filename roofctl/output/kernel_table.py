@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from roofctl.core.errors import InputError
-from roofctl.core.kernel_names import elide
 from roofctl.core.levels import LEVELS
 from roofctl.core.units import SECTOR_BYTES
 from roofctl.output.columns import UNKNOWN, Column, headings_and_rows, time_unit
 from roofctl.output.markdown import code_span
+from roofctl.quantities import catalogue
 from roofctl.roofline.analyse import Explained, ModelResults
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
+from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.limit_words import label as limit_label
-from roofctl.roofline.model import WORK_LABELS
+from roofctl.roofline.model import WORK_LABELS, all_levels
 from roofctl.roofline.result import Result
 
-_NAME_WIDTH: Final = 48
 _SHAPE: Final = ("grid", "block")
 _GIGA: Final = ("", 1e9)
 
@@ -57,7 +57,7 @@ def _columns(results: ModelResults) -> Iterator[Column]:
     explained = results.explained
     kernels = [each.result.kernel for each in explained]
     yield Column("number", "#", "count", range(1, len(explained) + 1))
-    yield Column("kernel", "kernel", "text", [elide(kernel.short_name, _NAME_WIDTH) for kernel in kernels])
+    yield Column("kernel", "kernel", "text", [kernel.short_name for kernel in kernels])
     if results.model == "flop":
         yield Column("type", "type", "text", [_work(each.result) for each in explained])
     if any(kernel.occurrence for kernel in kernels):
@@ -72,6 +72,7 @@ def _columns(results: ModelResults) -> Iterator[Column]:
     yield from _uses(explained)
     yield from _rates(results)
     yield from _traffic(results)
+    yield from _own(kernels)
     yield Column("grid", "grid", "text", [kernel.grid for kernel in kernels])
     yield Column("block", "block", "text", [kernel.block for kernel in kernels])
     if any(kernel.rank is not None for kernel in kernels):
@@ -93,7 +94,8 @@ def _headroom(explained: Sequence[Explained], scale: tuple[str, float]) -> Colum
 
 
 def _uses(explained: Sequence[Explained]) -> Iterator[Column]:
-    for name in ("issue", *LEVELS):
+    with_ceiling = [level for level in catalogue().levels if any(each.limit.uses.get(level) for each in explained)]
+    for name in ("issue", *LEVELS, *with_ceiling):
         label = name if name == "issue" else explained[0].result.kernel.label(name)
         yield Column(name, label, "percent", [each.limit.fraction(name) for each in explained])
 
@@ -113,13 +115,27 @@ def _rates(results: ModelResults) -> Iterator[Column]:
 def _traffic(results: ModelResults) -> Iterator[Column]:
     """Intensity and bandwidth at each level."""
     explained = results.explained
-    labels = {level: explained[0].result.kernel.label(level) for level in LEVELS}
-    for level in LEVELS:
+    labels = {level: explained[0].result.kernel.label(level) for level in all_levels()}
+    for level in all_levels():
         values = [each.result.intensity(level, results.model) for each in explained]
         yield Column(f"{level}-intensity", f"{labels[level]} int.", "number", values)
-    for level in LEVELS:
+    for level in all_levels():
         rates = [_bandwidth(each.result, level) for each in explained]
         yield Column(f"{level}-bandwidth", labels[level], "rate", rates, "B/s")
+
+
+def _own(kernels: Sequence[Kernel]) -> Iterator[Column]:
+    """Quantities of the user's own: means per launch, of a ratio over all launches."""
+    for quantity in catalogue().own:
+        values = [kernel[quantity.name] for kernel in kernels]
+        if quantity.unit == "s":
+            yield Column(quantity.name, quantity.name, "seconds", values)
+        elif quantity.additive:
+            yield Column(
+                quantity.name, quantity.name, "rate", values, "" if quantity.unit == "count" else quantity.unit
+            )
+        else:
+            yield Column(quantity.name, quantity.name, "rate", values, scale=(quantity.unit.replace("ratio", ""), 1.0))
 
 
 def _bandwidth(result: Result, level: str) -> float | None:

@@ -40,10 +40,6 @@ from roofctl.study.load import Source, Watch
 SCHEMA: Final = 1
 MARKER: Final = "_roofctl.json"
 """File by which a folder is recognised as an export; readers of datasets skip names that begin like this."""
-_NOT_SUMMED: Final = frozenset({"sm_count"}) | {
-    name for name, quantity in catalogue().quantities.items() if quantity.dimension in ("hertz", "ratio", "fraction")
-}
-"""Clocks, ratios and facts of the device, which are not summed over launches."""
 _SECONDS: Final = 0.01
 """Rough cost of a capture beside reading it."""
 _TEXTS: Final = ("kernel", "grid", "block", "process", "device", "compute_capability")
@@ -67,6 +63,12 @@ class Export:
     unread: tuple[RoofctlError, ...]
 
 
+def _not_summed() -> frozenset[str]:
+    """Clocks, ratios and facts of the device, which are not summed over launches."""
+    ratios = ("hertz", "ratio", "fraction")
+    return frozenset({"sm_count"}) | {n for n, each in catalogue().quantities.items() if each.dimension in ratios}
+
+
 def schema() -> pa.Schema:
     """Columns of every file: names with units, types."""
     types = {"count": pa.int64(), **dict.fromkeys(("seconds", "hertz", "ratio", "fraction"), pa.float64())}
@@ -77,7 +79,7 @@ def schema() -> pa.Schema:
             *((name, pa.string()) for name in _TEXTS),
             ("launches", pa.int64()),
             ("is_summary", pa.bool_()),
-            *((quantity.name, types[quantity.dimension]) for quantity in catalogue().quantities.values()),
+            *((quantity.name, types[quantity.dimension]) for quantity in catalogue().shown.values()),
             ("caveats", pa.string()),
         ]
     )
@@ -287,9 +289,10 @@ def _of_launches(capture: LaunchTable) -> tuple[dict[str, Any], Any, dict[str, s
     """Columns of a capture of one file, row by row as the profiler printed them; means per launch; caveats."""
     (part,), frame = capture.parts, capture.frame
     columns: dict[str, Any] = {name: frame[name] for name in (*_TEXTS, "launches", "is_summary")}
+    not_summed = _not_summed()
     for name in part.quantities:
         given = frame.get(f"{name}_total")
-        total = frame[name] if name in _NOT_SUMMED else frame[name] * frame["launches"]
+        total = frame[name] if name in not_summed else frame[name] * frame["launches"]
         columns[name] = total if given is None else given.where(given.notna(), total)
     return columns, frame, {name: part.caveats.get(name, "") for name in part.quantities}
 
@@ -305,7 +308,8 @@ def _of_kernels(capture: LaunchTable) -> tuple[dict[str, Any], Any, dict[str, st
         known = list(dict.fromkeys(capture.frame[name].dropna()))
         columns[name] = (known if len(known) == 1 else [None]) * len(frame)
     names = [name for name in catalogue().quantities if kernels.has(name)]
-    columns.update({name: frame[name if name in _NOT_SUMMED else f"{name}_total"] for name in names})
+    not_summed = _not_summed()
+    columns.update({name: frame[name if name in not_summed else f"{name}_total"] for name in names})
     return columns, frame, {name: kernels.caveats[0].get(name, "") for name in names}
 
 
@@ -340,7 +344,7 @@ def _caveats(texts: dict[str, str], columns: dict[str, Any], count: int) -> list
     for name, text in texts.items():
         for row, known in enumerate(columns[name].notna() if text else ()):
             by_row[row] += [f"{name}: {text}"] if known else []
-    counted = any(name in columns for name in catalogue().quantities if name not in ("seconds", *_NOT_SUMMED))
+    counted = any(name in columns for name in catalogue().quantities if name not in ("seconds", *_not_summed()))
     several = zip(columns["launches"], columns["is_summary"], strict=True)
     for row, (launches, is_summary) in enumerate(several):
         if counted and is_summary and launches > 1:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from roofctl.core.levels import LEVELS
 from roofctl.core.notes import Note
 from roofctl.output.captions import incomplete_lines, subtitle
-from roofctl.plots.figure import Figure, hierarchical, multi
+from roofctl.plots.figure import Axes, Figure, hierarchical, multi
+from roofctl.plots.look import LOOKS
 from roofctl.plots.page import save
 from roofctl.plots.select import check_drawable, longest, with_needed_peaks
 from roofctl.plots.style import PlotOptions
-from roofctl.plots.style_file import load_style, restyle
+from roofctl.plots.style_file import load_look, restyle, set_look
+from roofctl.plots.terminal import terminal
 from roofctl.plots.time import time
 from roofctl.plots.walls import walls
-from roofctl.roofline.model import KernelPoints, Roofline
+from roofctl.quantities import catalogue
+from roofctl.roofline.model import KernelPoints, Roofline, all_levels
 from roofctl.roofline.walls import Space, wall_points
 from roofctl.study.analyse import Analysis, timings_of
 
+Drawing = TypeVar("Drawing")
 Mode = Literal["hierarchical", "multi", "time"]
 
 _MANY_LEVELS: Final = ("hbm",)
@@ -33,17 +37,21 @@ class PictureRequest:
     """What a user asks for.
 
     ``mode`` None is one kernel on all its levels, or many kernels. No ``levels`` are all of them, of many kernels HBM.
-    With ``walls`` the picture is of the memory walls of these address spaces. ``all_peaks`` draws the peaks of work
-    that no kernel does. ``style`` is a YAML file; ``labels``, ``colors`` and ``markers`` are ``KERNEL=VALUE``.
+    ``ceiling_levels`` are those whose ceilings are drawn; none are the levels of the points. With ``walls`` the picture
+    is of the memory walls of these address spaces. ``all_peaks`` draws the peaks of work that no kernel does.
+    ``styles`` are presets or YAML files, ``look`` are values by the keys ``plots.look.LOOKS``; ``labels``, ``colors``
+    and ``markers`` are ``NAME=VALUE``, of a kernel or a level.
     """
 
     mode: Mode | None = None
     levels: tuple[str, ...] = ()
+    ceiling_levels: tuple[str, ...] = ()
     walls: tuple[Space, ...] = ()
     all_peaks: bool = False
     spread: bool = False
-    title: str = ""
-    style: Path | None = None
+    title: str | None = None
+    styles: tuple[str, ...] = ()
+    look: Mapping[str, Any] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
     colors: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()
@@ -82,27 +90,50 @@ def picture(analysis: Analysis, request: PictureRequest) -> Picture:
     return _rates(analysis, request)
 
 
-def _rates(analysis: Analysis, request: PictureRequest) -> Picture:
+def draw(analysis: Analysis, request: PictureRequest, ax: Axes | None = None) -> Figure:
+    """The roofline of an analysis as a figure, or in the axes ``ax`` of one that exists."""
+    return _rates(analysis, request, ax).figure()
+
+
+def in_terminal(
+    analysis: Analysis, request: PictureRequest, *, width: int, colored: bool, ascii_only: bool
+) -> tuple[str, tuple[Note, ...]]:
+    """The roofline as text of at most ``width`` columns, and the notes on it. Raises InputError without a point."""
+    kernels, levels, notes, _ = _shown(analysis, request)
+    draw = partial(terminal, width=width, colored=colored, ascii_only=ascii_only)
+    return _drawn(analysis, request, kernels, draw, levels), notes
+
+
+def _rates(analysis: Analysis, request: PictureRequest, ax: Axes | None = None) -> Picture:
     """A roofline of one kernel (of several the longest), or of many."""
+    kernels, levels, notes, one = _shown(analysis, request)
+    draw = partial(hierarchical if one else multi, ax=ax)
+    return Picture(notes, partial(_drawn, analysis, request, kernels, draw, levels))
+
+
+def _shown(
+    analysis: Analysis, request: PictureRequest
+) -> tuple[Sequence[KernelPoints], tuple[str, ...], tuple[Note, ...], bool]:
+    """The kernels and levels of a roofline, the notes on it, and whether it is of one kernel."""
     kernels, notes = analysis.results.points, analysis.notes
     mode = request.mode or ("hierarchical" if len(analysis.results.kernels) == 1 else "multi")
     if mode == "multi":
-        return Picture(notes, partial(_rates_figure, analysis, request, kernels, multi, _MANY_LEVELS))
+        return kernels, _MANY_LEVELS, notes, False
     several, kernels = len({kernel.number for kernel in kernels}), longest(kernels)
     if several > 1:
         share = "" if kernels[0].time_share is None else f" ({kernels[0].time_share:.0%} of the time)"
         name = kernels[0].short_name
         notes = (*notes, Note(f"{several} kernels; drawing the longest, {name}{share}; choose with --kernel"))
-    return Picture(notes, partial(_rates_figure, analysis, request, kernels, hierarchical, LEVELS))
+    return kernels, all_levels(), notes, True
 
 
-def _rates_figure(
+def _drawn(
     analysis: Analysis,
     request: PictureRequest,
     kernels: Sequence[KernelPoints],
-    draw: Callable[[Sequence[Roofline], Sequence[KernelPoints], PlotOptions], Figure],
+    draw: Callable[[Sequence[Roofline], Sequence[KernelPoints], PlotOptions], Drawing],
     levels: tuple[str, ...],
-) -> Figure:
+) -> Drawing:
     levels = request.levels or levels
     check_drawable(kernels, levels)
     rooflines = with_needed_peaks(analysis.rooflines, kernels, common=request.all_peaks)
@@ -137,11 +168,19 @@ def _options(
     analysis: Analysis, request: PictureRequest, rooflines: Sequence[Roofline], levels: tuple[str, ...]
 ) -> PlotOptions:
     """Options from the style file, then from the request, which wins."""
-    remarks = (*incomplete_lines(analysis), *analysis.clocks.remarks)
-    options = PlotOptions(levels=levels, subtitle=subtitle(analysis, rooflines), remarks=remarks)
-    if request.style:
-        options = load_style(request.style, options)
+    options = PlotOptions(
+        levels=levels,
+        ceiling_levels=request.ceiling_levels,
+        own_levels=tuple(catalogue().levels),
+        subtitle=subtitle(analysis, rooflines),
+        remarks=(*incomplete_lines(analysis), *analysis.clocks.remarks),
+    )
+    for style in request.styles:
+        options = load_look(style, options)
+    for key in LOOKS:
+        if key in request.look:
+            options = set_look(options, key, request.look[key])
     for attribute, entries in (("label", request.labels), ("color", request.colors), ("marker", request.markers)):
         for entry in entries:
             options = restyle(options, attribute, entry, analysis.results.points)
-    return replace(options, spread=request.spread, title=request.title or options.title)
+    return replace(options, spread=request.spread, title=options.title if request.title is None else request.title)

@@ -6,9 +6,11 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
-from roofctl.core.kernel_names import elide, some
+from roofctl.core.kernel_names import some
+from roofctl.output.captions import describe_ceilings
 from roofctl.output.markdown import code_span
-from roofctl.output.rows import COLUMNS, rows
+from roofctl.output.rows import columns, rows
+from roofctl.quantities import catalogue
 from roofctl.roofline.analyse import ModelResults
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.model import WORK_LABELS, Peak, Roofline
@@ -25,7 +27,6 @@ ADVISED: Final = 5
 """Kernels whose verdict and advice follow a table; JSON and CSV hold those of all."""
 
 _NARROWEST: Final = 40
-_NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
 
 
@@ -37,8 +38,23 @@ def document(analysis: Analysis) -> dict[str, Any]:
     return {
         **head(analysis),
         "notes": [*(note.text for note in analysis.notes if not note.detail), *_reasons(analysis)],
+        **_own_quantities(),
         "kernels": rows(analysis.results),
     }
+
+
+def _own_quantities() -> dict[str, Any]:
+    """Unit, meaning and formulas of the user's own quantities; nothing where there are none."""
+    own = {
+        quantity.name: {
+            "unit": quantity.unit,
+            "meaning": quantity.meaning,
+            "level": catalogue().levels.get(quantity.name),
+            "formulas": {recipe.profiler: str(recipe.formula) for recipe in quantity.recipes},
+        }
+        for quantity in catalogue().own
+    }
+    return {"quantities": own} if own else {}
 
 
 def head(analysis: Analysis) -> dict[str, Any]:
@@ -51,7 +67,7 @@ def head(analysis: Analysis) -> dict[str, Any]:
         "incomplete": list(analysis.incomplete),
         "gpu": {
             "name": next(iter(analysis.device.names), None),
-            "profile": profile.name if profile else None,
+            "profile": analysis.ceilings_gpu.profile if analysis.ceilings_gpu else None,
             "chip": profile.chip if profile else None,
             "compute_capability": profile.compute_capability
             if profile
@@ -59,8 +75,21 @@ def head(analysis: Analysis) -> dict[str, Any]:
             "sm_clock_hz": clock.hz if clock else None,
             "sm_clock_origin": clock.origin if clock else None,
         },
+        "ceilings_gpu": _ceilings_gpu(analysis),
         "ceilings": [entry for roofline in analysis.rooflines for entry in ceilings(roofline)],
     }
+
+
+def _ceilings_gpu(analysis: Analysis) -> dict[str, Any] | None:
+    """The GPU of the ceilings; ``of_capture`` is false where the capture is of another one, null where not known."""
+    gpu = analysis.ceilings_gpu
+    return None if gpu is None else {"name": gpu.name, "profile": gpu.profile, "of_capture": gpu.of_capture}
+
+
+def ceilings_markdown(analysis: Analysis) -> str:
+    """The line on the ceilings as a paragraph of Markdown."""
+    text = describe_ceilings(analysis)
+    return text[:1].upper() + text[1:]
 
 
 def _reasons(analysis: Analysis) -> list[str]:
@@ -83,6 +112,7 @@ def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
             rate: peak.per_second,
             "clock_hz": peak.clock.hz if peak.clock else None,
             "origin": peak.origin,
+            "source": peak.source or None,
             **_sustained(peak),
         }
         for peak in roofline.peaks
@@ -96,6 +126,7 @@ def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
             **_ridges(roofline, bandwidth.level),
             "clock_hz": bandwidth.clock.hz if bandwidth.clock else None,
             "origin": bandwidth.origin,
+            "source": bandwidth.source or None,
         }
         for bandwidth in roofline.bandwidths
     ]
@@ -119,12 +150,12 @@ def _ridges(roofline: Roofline, level: str) -> dict[str, Any]:
 
 def csv_table(results: ModelResults) -> tuple[Sequence[str], list[list[Any]]]:
     """Columns of the model and a row per result for CSV; advice is joined by `` | ``, ``use`` is ``l1=0.5; l2=0.1``."""
-    columns = COLUMNS[results.model]
+    names = columns(results.model)
     made = rows(results)
     for row in made:
         row["use"] = "; ".join(f"{name}={fraction:.4g}" for name, fraction in row["use"].items()) or None
         row["advice"] = " | ".join(entry["text"] for entry in row["advice"] or ()) or None
-    return columns, [[row[name] for name in columns] for row in made]
+    return names, [[row[name] for name in names] for row in made]
 
 
 def advice_lines(results: ModelResults, most: int = ADVISED) -> list[tuple[str, str, str]]:
@@ -145,7 +176,7 @@ def advice_lines(results: ModelResults, most: int = ADVISED) -> list[tuple[str, 
         if each.verdict is None or (len(seen) == most and not again) or (again and seen[kernel.name] != which):
             continue
         work = each.result.work if isinstance(each.result, FlopResult) else None
-        name = elide(kernel.short_name, _NAME_WIDTH) + (f" ({WORK_LABELS[work]})" if work else "")
+        name = kernel.short_name + (f" ({WORK_LABELS[work]})" if work else "")
         lines.append((str(number), name, each.verdict))
         lines += [("-", "", finding.text) for finding in each.advice if not again]
         seen[kernel.name] = which

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from roofctl.core.levels import LEVELS
 from roofctl.core.units import SECTOR_BYTES
+from roofctl.quantities import catalogue
 from roofctl.roofline.analyse import Explained, ModelResults
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult
-from roofctl.roofline.model import Model
+from roofctl.roofline.model import Model, all_levels
 from roofctl.roofline.result import Result
 
 L1_PARTS: Final = (
@@ -43,7 +43,7 @@ _FLOP: Final = (
 )
 
 COLUMNS: Final[Mapping[Model, tuple[str, ...]]] = {"instruction": _INSTRUCTION, "flop": _FLOP}
-"""Names of a row by model, in order. JSON and CSV have all of them; null where not known."""
+"""Names of a row by model, in order; those of the user's own quantities follow. Null where not known."""
 
 _OF_KERNEL: Final = (
     *("seconds", "seconds_median", "seconds_min", "seconds_max", "seconds_total", "sm_clock_hz"),
@@ -54,13 +54,23 @@ _OF_KERNEL: Final = (
 """Columns that are quantities of the kernel as they are."""
 
 
+def columns(model: Model) -> tuple[str, ...]:
+    """Names of a row of JSON and CSV in order, with the user's own quantities."""
+    own: list[str] = []
+    for quantity in catalogue().own:
+        level = quantity.name in catalogue().levels
+        transactions = (f"{quantity.name}_transactions",) if model == "instruction" else ()
+        own += [quantity.name, *((*transactions, f"{quantity.name}_intensity") if level else ())]
+    return (*COLUMNS[model], *own)
+
+
 def rows(results: ModelResults) -> list[dict[str, Any]]:
-    """One row per result, by ``COLUMNS`` of the model."""
+    """One row per result, by the columns of the model."""
     return [row(explained, results.model) for explained in results.explained]
 
 
 def row(explained: Explained, model: Model) -> dict[str, Any]:
-    """A result by the ``COLUMNS`` of its model; None where not known."""
+    """A result by the columns of its model; None where not known."""
     result = explained.result
     limit = explained.limit
     values = {**_common(result, model), **_of_model(result)}
@@ -80,7 +90,7 @@ def row(explained: Explained, model: Model) -> dict[str, Any]:
             for finding in explained.advice
         ]
     )
-    return {name: values[name] for name in COLUMNS[model]}
+    return {name: values[name] for name in columns(model)}
 
 
 def _common(result: Result, model: Model) -> dict[str, Any]:
@@ -95,15 +105,15 @@ def _common(result: Result, model: Model) -> dict[str, Any]:
         "source": kernel.source,
         "rank": kernel.rank,
         "incomplete": kernel.incomplete or None,
-        **{name: kernel[name] for name in _OF_KERNEL},
+        **{name: kernel[name] for name in (*_OF_KERNEL, *(quantity.name for quantity in catalogue().own))},
     }
-    for level in LEVELS:
+    for level in all_levels():
         values[f"{level}_intensity"] = result.intensity(level, model)
     return values
 
 
 def _of_model(result: InstructionResult | FlopResult) -> dict[str, Any]:
-    moved = {level: result.transactions(level) for level in LEVELS}
+    moved = {level: result.transactions(level) for level in all_levels()}
     if isinstance(result, InstructionResult):
         return {
             **{f"{level}_transactions": count for level, count in moved.items()},

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from roofctl.core.kernel_names import elide
 from roofctl.core.levels import LEVELS
 from roofctl.output.columns import Column, headings_and_rows, time_unit
 from roofctl.output.markdown import code_span
 from roofctl.output.report import head
+from roofctl.roofline.model import all_levels
 from roofctl.roofline.time_based import COMPUTE, LAUNCH, MEASURED, Timing, Total, total
 from roofctl.study.analyse import Analysis
 
@@ -30,8 +30,6 @@ COLUMNS: Final = (
 )
 """Names of a row, in order. Seconds are per launch but for ``seconds_total``; null where not known."""
 
-_NAME_WIDTH: Final = 48
-
 
 def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
     """One row per kernel by ``COLUMNS``; ``missing`` and ``caveats`` are texts per time."""
@@ -45,7 +43,7 @@ def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
             "time_share": timing.time_share,
             "compute_seconds": timing.compute_seconds,
             "compute_work": timing.compute_work or None,
-            **{f"{level}_seconds": timing.level_seconds.get(level) for level in LEVELS},
+            **{f"{level}_seconds": timing.level_seconds.get(level) for level in all_levels()},
             "launch_seconds": timing.launch_seconds,
             "limit": timing.limit,
             "limit_use": timing.limit_use,
@@ -74,7 +72,7 @@ def sums(totals: Total) -> dict[str, Any]:
         "seconds_total": totals.seconds,
         "compute_seconds": totals.compute_seconds,
         "memory_seconds": totals.memory_seconds,
-        **{f"{level}_seconds": totals.level_seconds[level] for level in LEVELS},
+        **{f"{level}_seconds": totals.level_seconds[level] for level in all_levels()},
         "launch_seconds": totals.launch_seconds,
         "bound_seconds": totals.bound_seconds,
         "of_bound": totals.of_bound,
@@ -88,7 +86,9 @@ def csv_table(timings: Sequence[Timing]) -> tuple[Sequence[str], list[list[Any]]
     for row in made:
         for name in ("missing", "caveats"):
             row[name] = "; ".join(f"{key}: {why}" for key, why in row[name].items())
-    return COLUMNS, [[row[name] for name in COLUMNS] for row in made]
+    own = [f"{level}_seconds" for level in all_levels() if level not in LEVELS]
+    columns = (*COLUMNS, *own)
+    return columns, [[row[name] for name in columns] for row in made]
 
 
 def markdown_table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]]]:
@@ -118,7 +118,7 @@ def _columns(timings: Sequence[Timing], totals: Total) -> Iterator[Column]:
     yield Column("launches", "launches", "count", [*(timing.launches for timing in timings), totals.launches])
     yield times(MEASURED, "time", [timing.seconds for timing in timings], totals.seconds)
     yield times(COMPUTE, "compute", [timing.compute_seconds for timing in timings], totals.compute_seconds)
-    for level in LEVELS:
+    for level in all_levels():
         values = [timing.level_seconds.get(level) for timing in timings]
         yield times(level, timings[0].label(level), values, totals.level_seconds[level])
     yield times(LAUNCH, "launch", [timing.launch_seconds for timing in timings], totals.launch_seconds)
@@ -128,5 +128,4 @@ def _columns(timings: Sequence[Timing], totals: Total) -> Iterator[Column]:
 
 
 def _name(timing: Timing) -> str:
-    name = f"{timing.short_name} ({timing.note})" if timing.note else timing.short_name
-    return elide(name, _NAME_WIDTH)
+    return f"{timing.short_name} ({timing.note})" if timing.note else timing.short_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -15,45 +15,53 @@ from roofctl.plots import text
 from roofctl.plots.data import PlotData
 from roofctl.plots.placement import LINE, Obstacles, Position, chain
 from roofctl.plots.style import FAINT
+from roofctl.roofline.model import Point
 
 LABEL_SIZE: Final = 9.0
 
-_FEW_PEAKS: Final = 2
-"""With more types of work than this, the texts of their peaks need space of their own."""
+_PEAK_TEXT: Final = 13.0
+"""Points above the highest peak, for its name."""
 
-_PEAK_TEXT: Final = 165.0
-"""Points that the text of a peak takes, with some margin."""
-
+_FEWEST_TICKS: Final = 2
 _MOST_TICKS: Final = 9
 
 
-def set_limits(ax: Axes, data: PlotData, heights: Sequence[float] = ()) -> None:
-    """Limits with space around points, ridges and roofs together; ``heights`` are other rates that are drawn."""
+def set_limits(ax: Axes, data: PlotData, heights: Sequence[float] = (), without: Collection[Point] = ()) -> None:
+    """Limits with space around points, ridges and roofs together; ``heights`` are other rates that are drawn.
+
+    Points ``without`` which the limits are taken are drawn as arrows at the edge.
+    """
+    points = [point for point in data.points if point not in without]
     ridges = [
         ridge
         for roofline in data.rooflines
-        for level in data.levels
+        for level in data.roof_levels
         for peak in roofline.peaks
         if (ridge := roofline.ridge(level, peak.work)) is not None
     ] or [1.0]
-    peaks = [peak.per_second / data.rate_unit for r in data.rooflines for peak in r.peaks]
-    intensities = [p.intensity for p in data.points]
-    rates = [*(p.per_second / data.rate_unit for p in data.points), *(h / data.rate_unit for h in heights)]
+    intensities = [p.intensity for p in points]
+    peaks = [peak.per_second / data.rate_unit for r in data.rooflines for peak in r.peaks] or _slopes(data, intensities)
+    rates = [*(p.per_second / data.rate_unit for p in points), *(h / data.rate_unit for h in heights)]
     # The slope below the leftmost ridge carries the labels, so it gets most of two decades.
     left = min([min(ridges) / 60, *(i / 4 for i in intensities)])
-    right = max([max(ridges) * 16, *(i * 5 for i in intensities)])
-    if len(data.works) > _FEW_PEAKS:
-        right = max(right, _beyond(ax, left, max([max(ridges), *intensities])))
+    # The text of an instruction peak stands on its line; those of types of operation stand right of the axes.
+    right = max([max(ridges) * (16 if data.units.transactions else 10), *(i * 5 for i in intensities)])
     bottom = min([min(peaks) / 300, *(r / 5 for r in rates)])
-    top = max([max(peaks) * 2.2, *(r * 2.5 for r in rates)])
-    log_axes(ax, (left, right), (bottom, top))
+    text_share = _PEAK_TEXT / (ax.get_window_extent().height * 72 / ax.figure.dpi)
+    above_peak = (max(peaks) / bottom) ** (text_share / (1 - text_share))
+    top = max([max(peaks) * max(2.2, above_peak), *(r * 2.5 for r in rates)])
+    log_axes(ax, data.options.xlim or (left, right), data.options.ylim or (bottom, top))
 
 
-def _beyond(ax: Axes, left: float, last: float) -> float:
-    """The right end that leaves space for a text beyond ``last``, where no point and no slope is."""
-    most = 0.6
-    share = min(_PEAK_TEXT / width_of(ax), most)
-    return float(last * (last / left) ** (share / (1 - share)))
+def _slopes(data: PlotData, intensities: Sequence[float]) -> list[float]:
+    """Heights of the slopes at the points, or at intensity 1: what stands for peaks where none is known."""
+    heights = (
+        roofline.attainable(level, intensity)
+        for roofline in data.rooflines
+        for level in data.roof_levels
+        for intensity in intensities or (1.0,)
+    )
+    return [height / data.rate_unit for height in heights if height] or [1.0]
 
 
 def log_axes(ax: Axes, x_limits: tuple[float, float], y_limits: tuple[float, float]) -> None:
@@ -66,8 +74,8 @@ def log_axes(ax: Axes, x_limits: tuple[float, float], y_limits: tuple[float, flo
 
 def dress(ax: Axes, x_name: str, y_name: str, tick: Callable[[float], str] | None = None) -> None:
     """Decade ticks (written by ``tick``, None: as plain numbers), axis names and grid."""
-    _decade_ticks(ax.xaxis, ax.get_xlim(), tick or tick_text)
-    _decade_ticks(ax.yaxis, ax.get_ylim(), tick or tick_text)
+    _decade_ticks(ax.xaxis, ax.get_xlim(), tick)
+    _decade_ticks(ax.yaxis, ax.get_ylim(), tick)
     name_axes(ax, x_name, y_name)
 
 
@@ -82,12 +90,18 @@ def name_axes(ax: Axes, x_name: str, y_name: str) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _decade_ticks(axis: Axis, limits: tuple[float, float], tick: Callable[[float], str]) -> None:
+def _decade_ticks(axis: Axis, limits: tuple[float, float], tick: Callable[[float], str] | None) -> None:
     low, high = limits
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    step = math.ceil((last - first + 1) / _MOST_TICKS)
-    axis.set_major_locator(FixedLocator([10.0**d for d in range(first, last + 1, step)]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+    step = max(1, math.ceil((last - first + 1) / _MOST_TICKS))
+    decades = range(first, last + 1, step)
+    ticks = [10.0**d for d in decades]
+    for steps in ((1, 2, 5), range(1, 10)):
+        if len(ticks) < _FEWEST_TICKS:  # limits of the user within a decade or two
+            ticks = [n * 10.0**d for d in range(first - 1, last + 1) for n in steps if low <= n * 10.0**d <= high]
+    write = tick or tick_writer(decades)
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
     minor = [10.0**d * n for d in range(first - 1, last + 1) for n in range(2, 10)] if step == 1 else []
     axis.set_minor_locator(FixedLocator([m for m in minor if low < m < high]))
     axis.set_minor_formatter(NullFormatter())
@@ -98,12 +112,20 @@ def x_label(name: str, limit: float) -> str:
     return name if text.width(name, LABEL_SIZE) <= limit else name.replace(" (", "\n(")
 
 
-def tick_text(value: float) -> str:
-    """A decade as people write it: 0.01, 1, 1000, then 1e4."""
-    decade = round(math.log10(value))
-    if -3 <= decade <= 3:  # noqa: PLR2004  plain numbers that stay short
-        return f"{10.0**decade:.{max(0, -decade)}f}"
-    return f"1e{decade}"
+_SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def tick_writer(decades: Sequence[int]) -> Callable[[float], str]:
+    """How the ticks of one axis are written: all as 0.01, 1, 100, or where one would be long all as 10⁻², 10⁰, 10²."""
+    short = all(-3 <= decade <= 3 for decade in decades)  # noqa: PLR2004  plain numbers of at most five characters
+
+    def write(value: float) -> str:
+        decade = round(math.log10(value), 6)
+        if short or decade != round(decade):
+            return f"{value:.6g}"
+        return f"10{str(round(decade)).translate(_SUPERSCRIPTS)}"
+
+    return write
 
 
 # --- positions --------------------------------------------------------------------------

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from matplotlib.axes import Axes
 
 from roofctl.core.units import prefixed
-from roofctl.plots.axes import to_points
+from roofctl.plots.axes import to_data, to_points, width_of
 from roofctl.plots.data import PlotData, held_down
-from roofctl.plots.labels import along_line, write_along
+from roofctl.plots.labels import LINE_TEXT_SIZE, along_line, write_along
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.style import FAINT, INK, level_look
+from roofctl.plots.style import FAINT, INK, ceiling_look, level_look, work_color
+from roofctl.plots.text import width
 from roofctl.roofline.model import Peak, Roofline
 
-_NEUTRAL: Final = "#444444"
+_LEADER: Final = 10.0
+"""Points between the axes and the names of peaks beside them."""
+
 _CLOSE: Final = 0.15
 """Between peaks nearer to each other than this there is no space for a line of text."""
 
@@ -33,23 +38,23 @@ def strokes(data: PlotData) -> list[tuple[Roofline, Stroke]]:
     """Each roofline with its stroke: alone every level has its own dashes, of two the theoretical is dashed."""
     if len(data.rooflines) == 1:
         return [(data.rooflines[0], Stroke(1.0, 1.3, None))]
-    looks = {"measured": Stroke(1.0, 1.4, "-"), "theoretical": Stroke(0.6, 1.0, (0, (4, 2)))}
-    return [(r, looks[r.basis]) for r in data.rooflines]
+    solid, dashed = Stroke(1.0, 1.4, "-"), Stroke(0.6, 1.0, (0, (4, 2)))
+    return [(r, dashed if r.basis == "theoretical" else solid) for r in data.rooflines]
 
 
 def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
     """A slope per level up to its ridge, and the peak from the leftmost ridge to the right edge."""
     left, right = ax.get_xlim()
     for roofline, stroke in strokes(data):
-        for level in data.levels:
-            ridge, start = roofline.ridge(level), roofline.attainable(level, left)
-            if ridge is None or start is None:
+        for level in data.roof_levels:
+            start, end = roofline.attainable(level, left), _slope_end(roofline, level, right)
+            if start is None or end is None:
                 continue
             look = level_look(level, data.options)
             ax.plot(
-                [left, ridge],
-                [start / data.rate_unit, roofline.peak.per_second / data.rate_unit],
-                color=ceiling_color(level, data, colored=colored),
+                [left, end[0]],
+                [start / data.rate_unit, end[1] / data.rate_unit],
+                color=ceiling_look(level, data.options, colored=colored).color,
                 linestyle=stroke.dashes or look.dashes,
                 linewidth=stroke.width,
                 alpha=stroke.alpha,
@@ -58,12 +63,12 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             )
         for peak in roofline.peaks:
             rate = peak.per_second / data.rate_unit
-            ridges = [r for level in data.levels if (r := roofline.ridge(level, peak.work)) is not None]
+            ridges = [r for level in data.roof_levels if (r := roofline.ridge(level, peak.work)) is not None]
             leftmost = min(ridges, default=left)
             ax.plot(
                 [leftmost if leftmost < right else left, right],
                 [rate, rate],
-                color=INK,
+                color=work_color(peak.work) if data.typed else INK,
                 linestyle=stroke.dashes or "-",
                 linewidth=stroke.width,
                 alpha=stroke.alpha,
@@ -73,6 +78,49 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             _draw_ridges(ax, ridges, rate, roofline, stroke)
             if peak in held_down(data):
                 _draw_sustained(ax, data, peak, leftmost, stroke)
+
+
+def draw_zones(ax: Axes, data: PlotData) -> None:
+    """Shade what memory limits, left of the outermost level's ridge, and what the highest peak limits, right of it."""
+    for name, xs, tops, color in _zones(ax, data):
+        bottoms = [ax.get_ylim()[0]] * len(xs)
+        area = ax.fill_between(xs, bottoms, tops, color=color, alpha=0.07, linewidth=0, zorder=0.5)
+        area.set_gid(f"zone-{name}")
+
+
+def _zones(ax: Axes, data: PlotData) -> list[tuple[str, list[float], list[float], str]]:
+    """Name, x and height of the upper edge, and colour of each zone; none where the ridge is not in the picture."""
+    roofline, level = data.rooflines[0], data.roof_levels[-1]
+    ridge, peak = roofline.ridge(level), roofline.peak
+    (left, right), bottom = ax.get_xlim(), ax.get_ylim()[0]
+    if ridge is None or peak is None or not left < ridge < right:
+        return []
+    top, start = peak.per_second / data.rate_unit, (roofline.attainable(level, left) or 0.0) / data.rate_unit
+    return [
+        ("memory bound", [left, ridge], [max(start, bottom), top], "#0072B2"),
+        ("compute bound", [ridge, right], [top, top], "#E69F00"),
+    ]
+
+
+def _label_zones(ax: Axes, data: PlotData, obstacles: Obstacles) -> None:
+    """The name of each zone above the x axis, where it covers nothing."""
+    bottom = ax.get_ylim()[0]
+    for name, xs, _, _ in _zones(ax, data):
+        start, end = (to_points(ax, x, bottom) for x in xs)
+        for lift in (0.9, 2.2, 3.5):
+            placed = along_line(start, end, name, obstacles, lifts=(lift,))
+            if placed.free:
+                write_along(ax, placed, obstacles, color=FAINT, gid="zone")
+                break
+
+
+def _slope_end(roofline: Roofline, level: str, right: float) -> tuple[float, float] | None:
+    """Intensity and work per second where a level's slope ends: at its ridge, or without a peak at the right edge."""
+    ridge = roofline.ridge(level)
+    if ridge is not None and roofline.peak:
+        return ridge, roofline.peak.per_second
+    top = roofline.attainable(level, right)
+    return None if top is None else (right, top)
 
 
 def _draw_sustained(ax: Axes, data: PlotData, peak: Peak, start: float, stroke: Stroke) -> None:
@@ -99,21 +147,13 @@ def _draw_ridges(ax: Axes, ridges: list[float], rate: float, roofline: Roofline,
         linestyle="None",
         marker="o",
         markersize=2.8,
-        markerfacecolor=INK if roofline.basis == "measured" else "white",
+        markerfacecolor="white" if roofline.basis == "theoretical" else INK,
         markeredgecolor=INK,
         markeredgewidth=0.7,
         alpha=stroke.alpha,
         gid=f"ridge-{roofline.basis}",
         zorder=2.2,
     )
-
-
-def ceiling_color(level: str, data: PlotData, *, colored: bool) -> str:
-    """The level's colour; grey where colour distinguishes kernels, unless the user chose one."""
-    chosen = data.options.level_styles.get(level)
-    if colored or (chosen and chosen.color):
-        return level_look(level, data.options).color
-    return _NEUTRAL
 
 
 def peak_labels(data: PlotData) -> list[tuple[str, list[Peak]]]:
@@ -158,19 +198,88 @@ def level_labels(level: str, data: PlotData) -> list[str]:
     return [f"{rate} ({inside})", rate, *([name] if data.many else [])]
 
 
-def label_ceilings(ax: Axes, data: PlotData, obstacles: Obstacles, *, colored: bool) -> None:
-    """Each ceiling's name along its line, where nothing else is."""
-    for label, peaks in peak_labels(data):
+def label_ceilings(ax: Axes, data: PlotData, obstacles: Obstacles, *, colored: bool, beside: bool = False) -> None:
+    """Each ceiling's name along its line, where nothing else is; ``beside``: those of peaks right of the axes."""
+    if beside:
+        _label_peaks_beside(ax, data)
+    if data.options.zones:
+        _label_zones(ax, data, obstacles)
+    for label, peaks in [] if beside else peak_labels(data):
         _label_peak(ax, label, peaks, data, obstacles)
-    for level in data.levels:
+    for level in data.roof_levels:
         labels = level_labels(level, data)
         if labels:
-            _label_slope(ax, level, labels, data, obstacles, color=ceiling_color(level, data, colored=colored))
+            _label_slope(
+                ax, level, labels, data, obstacles, color=ceiling_look(level, data.options, colored=colored).color
+            )
+
+
+def width_beside(data: PlotData) -> float:
+    """Points that the names of the peaks take right of the axes."""
+    lines = [line for label, _ in peak_labels(data) for line in _two_lines(label)]
+    return max((width(line, LINE_TEXT_SIZE) for line in lines), default=0.0) + _LEADER + 2.0
+
+
+def _two_lines(label: str) -> list[str]:
+    """``FP32, FP64 tensor`` and ``66.0 TFLOP/s``: the types, and the rate with its unit."""
+    names, rate = re.fullmatch(r"(.*?) ([0-9].* \S+)", label).groups()  # type: ignore[union-attr]
+    return [names, rate]
+
+
+def _label_peaks_beside(ax: Axes, data: PlotData) -> None:
+    """The name of each peak right of its line, moved apart where two lie close, with a leader to its line."""
+    labels = sorted(peak_labels(data), key=lambda label: -max(peak.per_second for peak in label[1]))
+    heights = [
+        to_points(ax, ax.get_xlim()[1], max(p.per_second for p in peaks) / data.rate_unit) for _, peaks in labels
+    ]
+    wide = width_of(ax)
+    positions = spread_out([up for _, up in heights], 2.3 * LINE_TEXT_SIZE)
+    for (label, _), (right, up), at in zip(labels, heights, positions, strict=True):
+        start, end = to_data(ax, (right, up)), to_data(ax, (right + _LEADER - 2.0, at))
+        line = {"color": FAINT, "linewidth": 0.5, "clip_on": False, "gid": "peak-leader", "zorder": 2}
+        ax.plot([start[0], end[0]], [start[1], end[1]], **line)  # type: ignore[arg-type]
+        ax.text(
+            1 + _LEADER / wide,
+            end[1],
+            "\n".join(_two_lines(label)),
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            linespacing=1.05,
+            fontsize=LINE_TEXT_SIZE,
+            color=INK,
+            parse_math=False,
+            gid="ceiling-label",
+            clip_on=False,
+        )
+
+
+def spread_out(heights: Sequence[float], apart: float) -> list[float]:
+    """Positions near ``heights`` (descending) that are at least ``apart`` from each other, moved as little as can be.
+
+    Neighbours that are too close form a group around their mean (the pool-adjacent-violators algorithm).
+    """
+    groups: list[list[float]] = []
+    for height in heights:
+        groups.append([height])
+        while len(groups) > 1 and _lowest(groups[-2], apart) - apart < _highest(groups[-1], apart):
+            last = groups.pop()
+            groups[-1] += last
+    return [_highest(group, apart) - index * apart for group in groups for index in range(len(group))]
+
+
+def _highest(group: Sequence[float], apart: float) -> float:
+    return sum(group) / len(group) + (len(group) - 1) * apart / 2
+
+
+def _lowest(group: Sequence[float], apart: float) -> float:
+    return sum(group) / len(group) - (len(group) - 1) * apart / 2
 
 
 def _label_peak(ax: Axes, label: str, peaks: list[Peak], data: PlotData, obstacles: Obstacles) -> None:
     top = max(peak.per_second for peak in peaks) / data.rate_unit
-    ridges = [r for roofline in data.rooflines for level in data.levels if (r := roofline.ridge(level, peaks[0].work))]
+    ridges = [
+        r for roofline in data.rooflines for level in data.roof_levels if (r := roofline.ridge(level, peaks[0].work))
+    ]
     left, right = ax.get_xlim()
     start, end = to_points(ax, min(ridges, default=left), top), to_points(ax, right, top)
     write_along(ax, along_line(start, end, label, obstacles, backwards=True), obstacles, gid="ceiling-label")
@@ -181,8 +290,8 @@ def _label_slope(ax: Axes, level: str, labels: list[str], data: PlotData, obstac
         (r for r in data.rooflines if r.bandwidth(level)),
         key=lambda r: r.bandwidth(level).bytes_per_second,  # type: ignore[union-attr]
     )
-    ridge = uppermost.ridge(level) or 1.0
-    peak = uppermost.peak.per_second / data.rate_unit
+    ridge, peak = _slope_end(uppermost, level, ax.get_xlim()[1]) or (1.0, 1.0)
+    peak /= data.rate_unit
     left = max(ax.get_xlim()[0], ax.get_ylim()[0] * ridge / peak)  # where the line enters the picture
     start, end = to_points(ax, left, peak * left / ridge), to_points(ax, ridge, peak)
     tries = [along_line(start, end, label, obstacles) for label in labels]

@@ -12,13 +12,14 @@ from roofctl.core.levels import LEVELS
 from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import prefixed
 from roofctl.plots.axis_units import AXIS_UNITS, AxisUnits
-from roofctl.plots.style import PlotOptions
-from roofctl.plots.text import elide, listing, plain
+from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions
+from roofctl.plots.text import elide, percent, plain
 from roofctl.roofline.model import ISSUE, WORK_LABELS, Assessment, KernelPoints, Peak, Point, Roofline, assess
 
 _NAME_WIDTH: Final = 160.0
 """Points that a kernel's name takes in a footnote."""
 
+_MOST_LISTED: Final = 4
 _DRAWABLE: Final = "a logarithmic axis needs a positive number"
 
 
@@ -49,12 +50,35 @@ class PlotData:
     @property
     def levels(self) -> tuple[str, ...]:
         """The chosen levels from the SM outward, whatever their order in the options: markers shrink in this order."""
-        return tuple(level for level in LEVELS if level in self.options.levels)
+        return self._in_order(self.options.levels)
+
+    @property
+    def roof_levels(self) -> tuple[str, ...]:
+        """The levels whose ceilings are drawn, in the same order: those of the points where none are chosen."""
+        return self._in_order(self.options.ceiling_levels or self.options.levels)
+
+    def _in_order(self, chosen: Sequence[str]) -> tuple[str, ...]:
+        return tuple(level for level in (*LEVELS, *self.options.own_levels) if level in chosen)
 
     @property
     def points(self) -> list[Point]:
         """Every point that is drawn."""
         return [p for kernel in self.kernels for p in self.points_of(kernel)]
+
+    @property
+    def drawn(self) -> tuple[int, ...]:
+        """Indices of the kernels that have a point."""
+        return tuple(index for index, kernel in enumerate(self.kernels) if self.points_of(kernel))
+
+    @property
+    def labeled(self) -> tuple[int, ...]:
+        """Indices of the kernels that are labeled: of many the longest, and those that the user styled."""
+        return label_some(self.drawn, self.kernels, self.options)
+
+    @property
+    def typed(self) -> bool:
+        """Whether the colour of a point is that of its type of operation, as its peak's."""
+        return self.rooflines[0].model == "flop" and self.many
 
     @property
     def many(self) -> bool:
@@ -74,8 +98,8 @@ class PlotData:
         return next((result for r in self.rooflines if (result := assess(point, r)) is not None), None)
 
     def label(self, level: str) -> str:
-        """The printed name of a level."""
-        return self.rooflines[0].label(level)
+        """The printed name of a level: the user's label, else its own."""
+        return self.options.level_styles.get(level, LevelStyle()).label or self.rooflines[0].label(level)
 
 
 def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], options: PlotOptions) -> PlotData:
@@ -86,12 +110,21 @@ def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], opti
     if not rooflines or len(set(bases)) < len(bases):
         seen = ", ".join(bases) or "none"
         raise InputError(f"a figure takes one theoretical roofline, one measured, or one of each; seen: {seen}")
-    ordered = sorted(rooflines, key=lambda r: r.basis != "measured")
+    ordered = sorted(rooflines, key=lambda r: r.basis == "theoretical")
     return PlotData(
         rooflines=tuple(_usable_roofline(r) for r in ordered),
         kernels=tuple(_usable_kernel(k) for k in kernels),
         names=_names(kernels, options),
         options=options,
+    )
+
+
+def label_some(drawn: Sequence[int], kernels: Sequence[KernelPoints], options: PlotOptions) -> tuple[int, ...]:
+    """The first of ``drawn``, which are sorted by time, and those that have a style of the user's."""
+    return tuple(
+        index
+        for rank, index in enumerate(drawn)
+        if rank < options.labeled or options.kernel_style(kernels[index]) != KernelStyle()
     )
 
 
@@ -145,22 +178,15 @@ def type_text(kernel: KernelPoints) -> str:
     return "" if kernel.work in (ISSUE, "") else f" ({WORK_LABELS.get(kernel.work, kernel.work)})"
 
 
-def missing_text(data: PlotData, index: int) -> str:
-    """`` (FP32)`` for a type of operation, `` – (no HBM point)`` for a kernel that lacks a chosen level."""
-    kernel = data.kernels[index]
-    levels = [data.label(level) for level in data.missing(kernel)]
-    return type_text(kernel) + (f" – (no {', '.join(levels)} point)" if levels else "")
-
-
-def footnotes(data: PlotData, *, numbered: bool) -> list[str]:
+def footnotes(data: PlotData) -> list[str]:
     """One line per ceiling, point or spread that is missing from the picture, with its reason."""
     lines = (
         *data.options.remarks,
         *_power_limited(data),
         *_not_measured(data),
         *_absent_ceilings(data),
-        *_missing_points(data, numbered=numbered),
-        *_missing_spreads(data, numbered=numbered),
+        *_missing_points(data),
+        *_missing_spreads(data),
     )
     return [plain(line) for line in lines]
 
@@ -202,18 +228,19 @@ def _absent_ceilings(data: PlotData) -> list[str]:
     lines: list[str] = []
     for roofline in data.rooflines:
         kind = f"{roofline.basis} " if len(data.rooflines) > 1 else ""
-        for level in data.levels:
+        for level in data.roof_levels:
             if roofline.bandwidth(level) is None:
                 reason = roofline.absent.get(level, "not known for this GPU")
                 lines.append(f"no {kind}{data.label(level)} ceiling: {reason}")
         for work in dict.fromkeys(kernel.work for kernel in data.kernels if kernel.points):
             if roofline.peak_of(work) is None:
                 reason = roofline.absent.get(work, "not known for this GPU")
-                lines.append(f"no {kind}{WORK_LABELS.get(work, work)} ceiling: {reason}")
+                name = "instruction" if work == ISSUE else WORK_LABELS.get(work, work)
+                lines.append(f"no {kind}{name} ceiling: {reason}")
     return lines
 
 
-def _missing_points(data: PlotData, *, numbered: bool) -> list[str]:
+def _missing_points(data: PlotData) -> list[str]:
     """Kernels without a point, those that share level and reason on one line."""
     groups: dict[tuple[str, str], list[int]] = {}
     for index, kernel in enumerate(data.kernels):
@@ -222,16 +249,30 @@ def _missing_points(data: PlotData, *, numbered: bool) -> list[str]:
             groups.setdefault((level, reason), []).append(index)
     lines: list[str] = []
     for (level, reason), members in groups.items():
-        lines.append(f"no {data.label(level)} point{for_whom(data, members, numbered=numbered)}: {reason}")
+        lines.append(f"no {data.label(level)} point{for_whom(data, members)}: {reason}")
     return lines
 
 
-def for_whom(data: PlotData, members: Sequence[int], *, numbered: bool) -> str:
-    """`` for 3, 7–9`` or `` for triad, copy``: the kernels of a footnote; empty in a picture of one kernel."""
-    if numbered:
-        return f" for {listing([i + 1 for i in members])}"
+def for_whom(data: PlotData, members: Sequence[int]) -> str:
+    """`` for triad, copy and 5 others (12 % of the time)``: the kernels of a footnote; empty for a single kernel."""
+    return f" for {listed(data, members)}" if data.many else ""
+
+
+def listed(data: PlotData, members: Sequence[int]) -> str:
+    """The longest of some kernels by name, the number of the others, and the time of all where it is known."""
     names = [elide(data.names[i], 7.0, _NAME_WIDTH) + type_text(data.kernels[i]) for i in members]
-    return f" for {', '.join(names)}" if data.many else ""
+    if len(names) <= _MOST_LISTED:
+        return ", ".join(names)
+    share = share_of([data.kernels[i] for i in members])
+    others = f"{', '.join(names[: _MOST_LISTED - 1])} and {len(names) - _MOST_LISTED + 1} others"
+    return f"{others} ({percent(share)} of the time)" if share else others
+
+
+def share_of(kernels: Sequence[KernelPoints]) -> float | None:
+    """Their part of the time, each kernel once whatever its types of operation; None where one is not known."""
+    shares = {(k.number, k.kernel, k.note): k.time_share for k in kernels}.values()
+    known = [share for share in shares if share is not None]
+    return sum(known) if len(known) == len(shares) else None
 
 
 def caveats(points: Sequence[Point]) -> list[str]:
@@ -239,7 +280,7 @@ def caveats(points: Sequence[Point]) -> list[str]:
     return list(dict.fromkeys(plain(p.caveat) for p in points if p.caveat))
 
 
-def _missing_spreads(data: PlotData, *, numbered: bool) -> list[str]:
+def _missing_spreads(data: PlotData) -> list[str]:
     """Kernels without error bars where the options ask for them, those that share a reason on one line."""
     groups: dict[str, list[int]] = {}
     for index, kernel in enumerate(data.kernels):
@@ -247,6 +288,5 @@ def _missing_spreads(data: PlotData, *, numbered: bool) -> list[str]:
             groups.setdefault(kernel.no_spread, []).append(index)
     lines: list[str] = []
     for reason, members in groups.items():
-        names = [elide(data.names[i], 7.0, _NAME_WIDTH) for i in members]
-        lines.append(f"no spread for {listing([i + 1 for i in members]) if numbered else ', '.join(names)}: {reason}")
+        lines.append(f"no spread for {listed(data, members)}: {reason}")
     return lines

@@ -14,19 +14,26 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from roofctl.core.errors import InputError
 from roofctl.plots import text
 from roofctl.plots.axes import x_label
 from roofctl.plots.kernel_table import NumberedTable, draw_table
-from roofctl.plots.page import DPI, INCH, NOTE_SIZE, PANEL_SIZE, write, write_notes, write_title
+from roofctl.plots.legend import INCH, NARROW, LegendEntry, draw_legend, draw_legend_below
+from roofctl.plots.page import NOTE_SIZE, PANEL_SIZE, SUBTITLE_LINE, SUBTITLE_SIZE, write, write_notes, write_title
+from roofctl.plots.placement import Obstacles
+from roofctl.plots.style import PlotOptions
 
 _NOTE_LONGEST: Final = 400
 
-# Margins, gaps and the narrowest axes, in points.
+# Margins and gaps, in points.
 _LEFT: Final = 46.0
 _RIGHT: Final = 12.0
 _BETWEEN: Final = 54.0
 _TABLE_GAP: Final = 14.0
-_NARROWEST: Final = 300.0
+_NARROWEST: Final = 0.6
+"""Part of a figure's width that the axes keep beside a table."""
+
+_SEPARATOR: Final = " · "
 
 _MANY_POINTS: Final = 50
 """Beside a table, axes grow with more points than this, so that every number finds a free position."""
@@ -54,7 +61,8 @@ class FrameText:
 class Frame:
     """A figure being made. Lengths in points; ``outside`` is the legend's width right of the last axes.
 
-    ``above`` is the space between the title and the axes, for panel titles and labels.
+    ``beyond`` is what texts take right of the axes, ``above`` is the space between the title and the axes, for panel
+    titles and labels. ``given`` axes are of a figure that keeps its layout.
     """
 
     figure: Figure
@@ -68,27 +76,45 @@ class Frame:
     table: NumberedTable | None
     notes: list[str]
     outside: float = 0.0
+    beyond: float = 0.0
+    legend: str = "auto"
+    given: bool = False
+
+    @classmethod
+    def within(cls, ax: Axes, labels: FrameText, panels: Sequence[Panel]) -> Frame:
+        """Axes of a figure that somebody else lays out: only the axes and their title are drawn on."""
+        figure = ax.get_figure(root=True)
+        if not isinstance(figure, Figure):
+            raise InputError("the axes belong to no figure", hint="make them with matplotlib.pyplot.subplots()")
+        area = ax.get_window_extent()
+        width, height = (length * INCH / figure.dpi for length in (area.width, area.height))
+        size = (width / INCH, height / INCH)
+        return cls(figure, (ax,), tuple(panels), labels, size, width, height, 0.0, None, [], given=True)
 
     @classmethod
     def blank(
         cls,
         labels: FrameText,
         panels: Sequence[Panel],
-        size: tuple[float, float],
+        options: PlotOptions,
         *,
         table: NumberedTable | None = None,
         points: int = 0,
         above: float = 0.0,
+        beyond: float = 0.0,
     ) -> Frame:
-        """An empty figure of about ``size`` inches; beside a table the axes grow with the number of ``points``."""
-        wide, high = (inches * INCH for inches in size)
-        top = _top(labels.subtitle) + above
-        width, height = wide - _LEFT - _RIGHT, high - top
-        if table:
+        """An empty figure of about the size of the options; beside a table the axes grow with the number of ``points``.
+
+        A table stands below the axes of a figure that is too narrow for both.
+        """
+        wide, high = (inches * INCH for inches in options.size)
+        top = _top(labels, wide - _LEFT - _RIGHT) + above
+        width, height = wide - _LEFT - _RIGHT - beyond, high - top
+        if table and wide >= NARROW:
             growth = max(1.0, (points / _MANY_POINTS) ** 0.5)
-            least = _NARROWEST * growth * len(panels) + _BETWEEN * (len(panels) - 1)
+            least = _NARROWEST * wide * growth * len(panels) + _BETWEEN * (len(panels) - 1)
             width, height = max(least, width - _TABLE_GAP - table.width), height * growth
-            wide, high = width + _LEFT + _RIGHT, height + top
+            wide, high = width + _LEFT + _RIGHT + beyond, height + top
         bottom = _bottom(panels, width)
         height -= bottom
         notes = [
@@ -98,13 +124,17 @@ class Frame:
                 textwrap.shorten(note, _NOTE_LONGEST, placeholder=text.ELLIPSIS), NOTE_SIZE, width + _LEFT * 0.8
             )
         ]
-        figure = Figure(figsize=(wide / INCH, high / INCH), dpi=DPI, facecolor="white")
+        figure = Figure(figsize=(wide / INCH, high / INCH), dpi=options.dpi, facecolor="white")
         FigureCanvasAgg(figure)
         axes = tuple(
             figure.add_axes((left / wide, bottom / high, across / wide, height / high))
             for left, across in _columns(panels, width)
         )
-        return cls(figure, axes, tuple(panels), labels, size, width, height, above, table, notes)
+        return cls(
+            *(figure, axes, tuple(panels), labels, options.size, width, height, above, table, notes),
+            legend=options.legend,
+            beyond=beyond,
+        )
 
     @property
     def ax(self) -> Axes:
@@ -114,29 +144,57 @@ class Frame:
 
     def finish(self) -> Figure:
         """Give the figure its final size around the axes, which keep theirs, and write around them."""
+        if self.given:
+            title = "\n".join(text.plain(line) for line in (self.text.title, self.text.subtitle) if line)
+            self.ax.set_title(title, loc="left", fontsize=SUBTITLE_SIZE, parse_math=False)
+            return self.figure
         bottom = _bottom(self.panels, self.width)
-        top, note_height = _top(self.text.subtitle), len(self.notes) * NOTE_SIZE * text.LINE_HEIGHT
-        side = max(self.outside, self.table.width + _TABLE_GAP if self.table else 0.0)
-        legend_height = self._legend_height() if self.outside else 0.0
-        beside = legend_height + (self.table.height if self.table else 0.0)
+        top, note_height = (
+            _top(self.text, self.size[0] * INCH - _LEFT - _RIGHT),
+            len(self.notes) * NOTE_SIZE * text.LINE_HEIGHT,
+        )
+        table = None if self.legend == "none" else self.table
+        beside = table if self.size[0] * INCH >= NARROW else None
+        under = table if not beside else None
+        legend = self._legend_height() if self.outside else 0.0
+        side = self.beyond + max(self.outside, beside.width + _TABLE_GAP if beside else 0.0)
+        below = under.height + _TABLE_GAP if under else 0.0
+        below += self._legend_height() if self.legend == "below" else 0.0
         wide = max(self.size[0] * INCH, _LEFT + self.width + side + _RIGHT)
-        high = top + max(self.above + self.height + bottom + note_height, beside + _RIGHT)
+        high = top + max(
+            self.above + self.height + bottom + below + note_height,
+            legend + (beside.height if beside else 0.0) + _RIGHT,
+        )
         self.figure.set_size_inches(wide / INCH, high / INCH)
         base = high - top - self.above - self.height
         for ax, panel, (left, across) in zip(self.axes, self.panels, _columns(self.panels, self.width), strict=True):
             ax.set_position((left / wide, base / high, across / wide, self.height / high))
             if panel.title:
                 write(self.figure, left, high - top - PANEL_SIZE, panel.title, across, size=PANEL_SIZE, gid="panel")
-        if self.table:
-            draw_table(self.figure, self.table, _LEFT + self.width + _TABLE_GAP, high - top - legend_height)
-        write_title(self.figure, _LEFT, wide - _LEFT - _RIGHT, self.text.title, self.text.subtitle)
-        write_notes(self.figure, _LEFT * 0.3, base - bottom, self.notes, wide)
+        if beside:
+            draw_table(self.figure, beside, _LEFT + self.width + self.beyond + _TABLE_GAP, high - top - legend)
+        if under:
+            draw_table(self.figure, under, _LEFT * 0.3, base - bottom - below + under.height + _TABLE_GAP / 2)
+        subtitle = _subtitle_lines(self.text, self.size[0] * INCH - _LEFT - _RIGHT)
+        write_title(self.figure, _LEFT, wide - _LEFT - _RIGHT, self.text.title, subtitle)
+        write_notes(self.figure, _LEFT * 0.3, base - bottom - below, self.notes, wide)
         return self.figure
+
+    def add_legend(self, entries: Sequence[LegendEntry], obstacles: Obstacles, ax: Axes | None = None) -> None:
+        """The legend of the last axes, or of ``ax``, where the options want it."""
+        ax = ax or self.axes[-1]
+        if self.legend == "below":
+            draw_legend_below(ax, entries, _bottom(self.panels, self.width))
+        elif self.legend != "none":
+            right = self.legend == "right"
+            self.outside = draw_legend(ax, entries, obstacles, outside=right, beyond=self.beyond)
+            if self.outside and not right and self.size[0] * INCH < NARROW:
+                self.outside, self.legend = 0.0, "below"
+                draw_legend_below(ax, entries, _bottom(self.panels, self.width))
 
     def _legend_height(self) -> float:
         legend = self.axes[-1].get_legend()
-        assert legend is not None  # noqa: S101  only asked when it is outside
-        return float(legend.get_window_extent().height) * INCH / DPI + _TABLE_GAP
+        return float(legend.get_window_extent().height) * INCH / self.figure.dpi + _TABLE_GAP if legend else 0.0
 
 
 def _columns(panels: Sequence[Panel], width: float) -> list[tuple[float, float]]:
@@ -152,5 +210,17 @@ def _bottom(panels: Sequence[Panel], width: float) -> float:
     return 24.0 + 12.0 * max(len(name.splitlines()) for name in names)
 
 
-def _top(subtitle: str) -> float:
-    return 40.0 if subtitle else 28.0
+def _subtitle_lines(labels: FrameText, width: float) -> list[str]:
+    """The subtitle, on two lines where one of ``width`` points does not hold it."""
+    whole = text.plain(labels.subtitle)
+    parts = whole.split(_SEPARATOR)
+    if text.width(whole, SUBTITLE_SIZE) <= width:
+        return [whole] if whole else []
+    splits = [(_SEPARATOR.join(parts[:n]), _SEPARATOR.join(parts[n:])) for n in range(1, len(parts))]
+    fitting = [split for split in splits if text.width(split[0], SUBTITLE_SIZE) <= width]
+    return [line for line in (fitting[-1] if fitting else (whole,)) if line]
+
+
+def _top(labels: FrameText, width: float) -> float:
+    """Space above the axes: title and subtitle, or a margin."""
+    return (28.0 if labels.title else 12.0) + SUBTITLE_LINE * len(_subtitle_lines(labels, width))

@@ -1,18 +1,18 @@
-"""The numbered table of kernels beside the axes."""
+"""The table of kernels beside the axes: number, colour, name and part of the time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from matplotlib.figure import Figure
 
 from roofctl.plots import text
-from roofctl.plots.data import PlotData, missing_text
-from roofctl.plots.page import INCH
-from roofctl.plots.style import FAINT, INK
+from roofctl.plots.data import PlotData, share_of, type_text
+from roofctl.plots.legend import INCH, NARROW
+from roofctl.plots.style import FAINT, INK, REST
 
 TABLE_SIZE: Final = 7.5
 ROW: Final = TABLE_SIZE * 1.42
@@ -25,6 +25,8 @@ _AROUND: Final = 100.0
 """Points of a figure's height above and below the table."""
 
 _TABLE_HEAD: Final = 1.4
+_SWATCH: Final = "■"
+_SWATCH_WIDTH: Final = 10.0
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class TableRow:
     """One kernel of the table; ``share`` is empty when its time is unknown."""
 
     number: str
+    color: str
     name: str
     remark: str
     share: str
@@ -53,7 +56,7 @@ class NumberedTable:
 
     @property
     def column_width(self) -> float:
-        return self.number_width + _NUMBER_GAP + self.name_width + self.share_width
+        return _SWATCH_WIDTH + self.number_width + _NUMBER_GAP + self.name_width + self.share_width
 
     @property
     def width(self) -> float:
@@ -65,22 +68,30 @@ class NumberedTable:
 
 
 def lay_out_table(
-    data: PlotData, remarks: Sequence[str] | None = None, indices: Sequence[int] | None = None
+    data: PlotData, labeled: Sequence[int], rest: Sequence[int], color: Callable[[int], str]
 ) -> NumberedTable:
-    """The table of the kernels with these ``indices``, or of all. Their numbers are those of ``data.kernels``.
+    """The table of the ``labeled`` kernels (indices, of which the numbers are one more), and a row for the ``rest``.
 
     Names are shortened to fit; one column, or two when the figure's height (or ``legend_rows`` of the options) does
-    not hold the rows. ``remarks`` are written after the names; None writes which points are missing.
+    not hold the rows. ``color`` gives a kernel's colour.
     """
     rows = []
-    for index in range(len(data.kernels)) if indices is None else indices:
-        remark = missing_text(data, index) if remarks is None else remarks[index]
+    for index in labeled:
+        remark = type_text(data.kernels[index])
         limit = max(_NAME_WIDTH - text.width(remark, TABLE_SIZE) * 0.5, _NAME_WIDTH * 0.6)
-        share = data.kernels[index].time_share
         name = text.elide(data.names[index], TABLE_SIZE, limit)
-        rows.append(TableRow(str(index + 1), name, remark, "" if share is None else text.percent(share)))
+        rows.append(TableRow(str(index + 1), color(index), name, remark, _share_text(data.kernels[index].time_share)))
+    if rest:
+        own = {(data.kernels[i].number, data.kernels[i].kernel, data.kernels[i].note) for i in labeled}
+        others = [k for k in map(data.kernels.__getitem__, rest) if (k.number, k.kernel, k.note) not in own]
+        rows.append(TableRow("", REST, f"{len(rest)} others", "", _share_text(share_of(others) if others else None)))
     height = data.options.size[1] * INCH - _AROUND
-    return _lay_out_rows(rows, data.options.legend_rows or max(1, int(height / ROW - _TABLE_HEAD)))
+    most = len(rows) if data.options.size[0] * INCH < NARROW else max(1, int(height / ROW - _TABLE_HEAD))
+    return _lay_out_rows(rows, data.options.legend_rows or most)
+
+
+def _share_text(share: float | None) -> str:
+    return "" if share is None else text.percent(share)
 
 
 def _lay_out_rows(rows: Sequence[TableRow], most: int) -> NumberedTable:
@@ -90,7 +101,7 @@ def _lay_out_rows(rows: Sequence[TableRow], most: int) -> NumberedTable:
     return NumberedTable(
         rows=tuple(rows),
         per_column=len(rows) if len(rows) <= most else even,
-        number_width=text.width(rows[-1].number, TABLE_SIZE),
+        number_width=max(text.width(r.number, TABLE_SIZE) for r in rows),
         name_width=max(
             text.width("kernel", TABLE_SIZE),
             *(text.width(r.name, TABLE_SIZE) + text.width(r.remark, TABLE_SIZE) for r in rows),
@@ -110,13 +121,16 @@ def draw_table(figure: Figure, table: NumberedTable, left: float, top: float) ->
     for index, row in enumerate(table.rows):
         column, row_index = divmod(index, table.per_column)
         x = left + column * (table.column_width + COLUMN_GAP)
-        name_at, end = x + table.number_width + _NUMBER_GAP, x + table.column_width
+        number_at, end = x + _SWATCH_WIDTH + table.number_width, x + table.column_width
+        name_at = number_at + _NUMBER_GAP
         if row_index == 0:
             write(name_at, top - ROW * 0.8, "kernel", "head", color=FAINT)
             if table.share_width:
                 write(end, top - ROW * 0.8, "time", "head", color=FAINT, align="right")
         y = top - ROW * (row_index + 0.8 + _TABLE_HEAD - 0.3)
-        write(x + table.number_width, y, row.number, "number", align="right")
+        write(x, y, _SWATCH, "color", color=row.color)
+        if row.number:
+            write(number_at, y, row.number, "number", align="right")
         write(name_at, y, row.name, "name")
         if row.remark:
             write(name_at + text.width(row.name, TABLE_SIZE), y, row.remark, "remark", color=FAINT)

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from roofctl.plots import text
 from roofctl.plots.axes import to_data, to_points
 from roofctl.plots.data import PlotData
-from roofctl.plots.placement import MARKER, TEXT, Label, Obstacles, Position, box, chain, place
+from roofctl.plots.placement import MARKER, TEXT, Label, Obstacles, Placement, Position, box, chain, place
 from roofctl.plots.style import FAINT, INK, level_look
 from roofctl.roofline.model import WORK_LABELS, Point
 
@@ -27,12 +27,24 @@ _SAME_POSITION: Final = 4.0
 _SAME_BLOCK: Final = 10.0
 _LINE_HEIGHT: Final = 1.3
 _MARKER_SIZE: Final = 8.0
+_LONGEST_NAME: Final = 150.0
+_FARTHEST_NAME: Final = 50.0
+"""Points: the longest name, and the longest way from a marker to its name."""
 
 
-def add_markers(positions: Sequence[Position], obstacles: Obstacles) -> None:
-    """Make obstacles of the markers at ``positions``."""
+def add_markers(positions: Sequence[Position], obstacles: Obstacles, size: float = _MARKER_SIZE) -> None:
+    """Make obstacles of the markers at ``positions``, of ``size`` points."""
     for position in positions:
-        obstacles.add(box(*position, _MARKER_SIZE, _MARKER_SIZE), MARKER)
+        obstacles.add(box(*position, size, size), MARKER)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A name to be written beside a position, and the colour of what is drawn there."""
+
+    at: Position
+    name: str
+    color: str
 
 
 def position_of(ax: Axes, point: Point, data: PlotData) -> Position:
@@ -60,7 +72,7 @@ def label_levels(ax: Axes, data: PlotData, obstacles: Obstacles) -> None:
         step = label.height / len(lines)
         for row, (point, line) in enumerate(zip(block, lines, strict=True)):
             center = (placed.center[0], placed.center[1] + label.height / 2 - (row + 0.5) * step)
-            color = level_look(point.level, data.options).color
+            color = INK if data.many else level_look(point.level, data.options).color
             _write(ax, line, center, size=LABEL_SIZE, color=color, gid=f"label-{point.level}")
         if placed.leader:
             _leader(ax, (label.at, placed.leader))
@@ -74,18 +86,57 @@ def _fraction_label(point: Point, data: PlotData) -> str:
     return f"{name} {text.percent(assessment.fraction)}" if assessment else name
 
 
+def name_points(ax: Axes, names: Sequence[Named], obstacles: Obstacles) -> bool:
+    """Write each name beside its position. False, and nothing is written, where one would be far away or cover text."""
+    texts = [text.elide(named.name, LABEL_SIZE, _LONGEST_NAME) for named in names]
+    labels = [_label(named.at, [line], LABEL_SIZE, clear=5.5) for named, line in zip(names, texts, strict=True)]
+    tried = Obstacles(obstacles.bounds, obstacles.boxes, obstacles.weights)
+    placements = place(labels, tried)
+    distances = [_distance(label, placed) for label, placed in zip(labels, placements, strict=True)]
+    if any(distance > _FARTHEST_NAME or placed.covers for distance, placed in zip(distances, placements, strict=True)):
+        return False
+    obstacles.boxes, obstacles.weights = tried.boxes, tried.weights
+    for line, label, placed in zip(texts, labels, placements, strict=True):
+        _write(ax, line, placed.center, size=LABEL_SIZE, color=INK, gid="name")
+        if placed.leader:
+            _leader(ax, (label.at, placed.leader))
+    return True
+
+
+def _distance(label: Label, placed: Placement) -> float:
+    """Points between a position and the nearest point of its label."""
+    across = abs(placed.center[0] - label.at[0]) - label.width / 2
+    up = abs(placed.center[1] - label.at[1]) - label.height / 2
+    return math.hypot(max(0.0, across), max(0.0, up))
+
+
 def number_points(ax: Axes, numbered: Sequence[tuple[Position, int]], obstacles: Obstacles) -> None:
     """Each number beside its position; numbers of one position share a label."""
-    groups: list[tuple[Position, list[int]]] = []
-    for position, number in numbered:
+    label_points(ax, [(position, number, _MARKER_SIZE / 2) for position, number in numbered], (), obstacles)
+
+
+def label_points(
+    ax: Axes,
+    numbered: Sequence[tuple[Position, int, float]],
+    values: Sequence[tuple[Position, str]],
+    obstacles: Obstacles,
+) -> None:
+    """Numbers beside their positions, of markers with these radii, and other texts beside theirs."""
+    groups: list[tuple[Position, list[int], float]] = []
+    for position, number, radius in numbered:
         same = next((g for g in groups if math.dist(g[0], position) < _SAME_POSITION), None)
         if same:
             same[1].append(number)
         else:
-            groups.append((position, [number]))
+            groups.append((position, [number], radius))
     longest = 24
-    texts = [textwrap.wrap(text.listing(numbers), longest) for _, numbers in groups]
-    labels = [_label(at, lines, NUMBER_SIZE, clear=4.0) for (at, _), lines in zip(groups, texts, strict=True)]
+    texts = [textwrap.wrap(text.listing(numbers), longest) for _, numbers, _ in groups]
+    labels = [
+        _label(at, lines, NUMBER_SIZE, clear=max(4.0, radius))
+        for (at, _, radius), lines in zip(groups, texts, strict=True)
+    ]
+    texts += [[value] for _, value in values]
+    labels += [_label(at, [value], NUMBER_SIZE, clear=4.0) for at, value in values]
     for lines, label, placed in zip(texts, labels, place(labels, obstacles), strict=True):
         _write(ax, "\n".join(lines), placed.center, size=NUMBER_SIZE, color=INK, gid="number")
         if placed.leader:

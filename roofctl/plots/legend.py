@@ -21,6 +21,13 @@ LEGEND_SIZE: Final = 8.0
 _TEXT_WIDTHS: Final = (165.0, 120.0)
 """Points to which names are shortened: the second where the first leaves no free area."""
 
+_MOST_COLUMNS: Final = 4
+INCH: Final = 72.0
+"""Points of an inch."""
+
+NARROW: Final = 360.0
+"""Figures of less width (points) have no space for a table or a legend beside the axes."""
+
 _NAME_LEAST: Final = 70.0
 _PAD: Final = 5.0
 
@@ -52,16 +59,24 @@ def filled(marker: str, color: str) -> Line2D:
     return handle(marker=marker, markersize=6.5, color=color, markeredgecolor=INK, markeredgewidth=0.6)
 
 
-def draw_legend(ax: Axes, entries: Sequence[LegendEntry], obstacles: Obstacles, *, inside: bool = False) -> float:
-    """Put the legend on a free area, else right of the axes (``inside``: where it covers least).
+def draw_legend(
+    ax: Axes,
+    entries: Sequence[LegendEntry],
+    obstacles: Obstacles,
+    *,
+    inside: bool = False,
+    outside: bool = False,
+    beyond: float = 0.0,
+) -> float:
+    """Put the legend on a free area, else right of the axes (``inside``: where it covers least; ``outside``: there).
 
-    Returns the width in points that it needs right of the axes, or 0.
+    Returns the width in points that it needs right of the axes, or 0; ``beyond`` points there are taken.
     """
     if not entries:
         return 0.0
     legend = _legend(ax, entries)
     x0, y0, x1, y1 = obstacles.bounds
-    for limit in _TEXT_WIDTHS:
+    for limit in () if outside else _TEXT_WIDTHS:
         _fill(legend, entries, limit)
         cost, area = _cheapest(*_size(ax, legend), obstacles)
         if cost == 0 or (inside and limit == _TEXT_WIDTHS[-1]):
@@ -72,8 +87,22 @@ def draw_legend(ax: Axes, entries: Sequence[LegendEntry], obstacles: Obstacles, 
             return 0.0
     _fill(legend, entries, _TEXT_WIDTHS[0])
     legend.set_loc("upper left")
-    legend.set_bbox_to_anchor((1.0 + _PAD / (x1 - x0), 1.0), transform=ax.transAxes)
+    legend.set_bbox_to_anchor((1.0 + (beyond + _PAD) / (x1 - x0), 1.0), transform=ax.transAxes)
     return _size(ax, legend)[0] + 2 * _PAD
+
+
+def draw_legend_below(ax: Axes, entries: Sequence[LegendEntry], gap: float) -> None:
+    """Put the legend ``gap`` points below the axes, in as many columns as fit."""
+    if not entries:
+        return
+    wide, high = (length * INCH / ax.figure.dpi for length in ax.get_window_extent().size)
+    for columns in range(min(len(entries), _MOST_COLUMNS), 0, -1):
+        legend = _legend(ax, entries, columns)
+        _fill(legend, entries, _TEXT_WIDTHS[0])
+        if _size(ax, legend)[0] <= wide or columns == 1:
+            break
+    legend.set_loc("upper left")
+    legend.set_bbox_to_anchor((0.0, -gap / high), transform=ax.transAxes)
 
 
 def _size(ax: Axes, legend: Legend) -> tuple[float, float]:
@@ -92,7 +121,7 @@ def _cheapest(wide: float, high: float, obstacles: Obstacles) -> tuple[float, Ar
     return float(costs[best]), areas[best : best + 1]
 
 
-def _legend(ax: Axes, entries: Sequence[LegendEntry]) -> Legend:
+def _legend(ax: Axes, entries: Sequence[LegendEntry], columns: int = 1) -> Legend:
     # A name may begin with "_", which as a label would take it out of the legend: names go in afterwards.
     legend = ax.legend(
         handles=[e.handle for e in entries],
@@ -104,6 +133,7 @@ def _legend(ax: Axes, entries: Sequence[LegendEntry]) -> Legend:
         fancybox=False,
         labelspacing=0.35,
         handlelength=2.0,
+        ncols=columns,
     )
     legend.get_frame().set_linewidth(0.6)
     legend.set_zorder(5.5)

@@ -15,19 +15,16 @@ from roofctl.core.errors import InputError
 from roofctl.core.files import atomic_path
 from roofctl.plots import text
 from roofctl.plots.axes import LABEL_SIZE
-from roofctl.plots.style import FAINT, INK
-
-DPI: Final = 220
-INCH: Final = 72.0
-"""Points of an inch."""
+from roofctl.plots.legend import INCH
+from roofctl.plots.style import FAINT, FONT, INK
 
 TITLE_SIZE: Final = 10.0
 SUBTITLE_SIZE: Final = 8.0
+SUBTITLE_LINE: Final = 12.0
 PANEL_SIZE: Final = 8.5
 NOTE_SIZE: Final = 7.0
 
 _SETTINGS: Any = {
-    "font.family": text.FONT,
     "font.size": 8.0,
     "axes.labelsize": LABEL_SIZE,
     "xtick.labelsize": 8.0,
@@ -47,11 +44,11 @@ _METADATA: Final[dict[str, dict[str, Any]]] = {
 
 
 @contextmanager
-def settings() -> Iterator[None]:
+def settings(font: str = FONT) -> Iterator[None]:
     """Our settings over matplotlib's own defaults, whatever the user's matplotlibrc holds; undone afterwards."""
-    with mpl.rc_context():
+    with mpl.rc_context(), text.use_font(font):
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
+        mpl.rcParams.update({**_SETTINGS, "font.family": font})
         yield
 
 
@@ -62,12 +59,14 @@ def write(figure: Figure, x: float, y: float, line: str, limit: float, **style: 
     figure.text(x / wide, y / high, line, parse_math=False, **{"color": INK, **style})
 
 
-def write_title(figure: Figure, left: float, limit: float, title: str, subtitle: str) -> None:
-    """Title and, in grey, the subtitle under it."""
+def write_title(figure: Figure, left: float, limit: float, title: str, subtitle: Sequence[str]) -> None:
+    """Title and, in grey, the lines of the subtitle under it."""
     high = figure.get_size_inches()[1] * INCH
-    write(figure, left, high - 18, title, limit, size=TITLE_SIZE, weight="bold", gid="title")
-    if subtitle:
-        write(figure, left, high - 31, subtitle, limit, size=SUBTITLE_SIZE, color=FAINT, gid="subtitle")
+    if title:
+        write(figure, left, high - 18, title, limit, size=TITLE_SIZE, weight="bold", gid="title")
+    for index, line in enumerate(subtitle):
+        y = high - (31 if title else 15) - index * SUBTITLE_LINE
+        write(figure, left, y, line, limit, size=SUBTITLE_SIZE, color=FAINT, gid="subtitle")
 
 
 def write_notes(figure: Figure, left: float, top: float, lines: Sequence[str], limit: float) -> None:

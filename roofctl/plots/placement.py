@@ -87,10 +87,14 @@ class Label:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a label was placed: its centre, and the end of its leader line if it needs one."""
+    """Where a label was placed: its centre, and the end of its leader line if it needs one.
+
+    ``covers``: it lies on a marker or another text, or outside the bounds.
+    """
 
     center: Position
     leader: Position | None
+    covers: bool = False
 
 
 def place(labels: Sequence[Label], obstacles: Obstacles) -> list[Placement]:
@@ -127,12 +131,13 @@ def _place_one(label: Label, others: Array, obstacles: Obstacles) -> Placement:
         if costs[winner] < best[0]:
             best = (float(costs[winner]), (float(xs[winner]), float(ys[winner])), gap)
     _, center, gap = best
+    covers = bool(obstacles.costs(box(*center, label.width, label.height))[0] >= MARKER)
     obstacles.add(box(*center, label.width, label.height), TEXT)
     if gap - label.clear < LEADER_FROM:
-        return Placement(center, None)
+        return Placement(center, None, covers)
     end = _leader_end(label, center)
     obstacles.add(chain(label.at, end, 1.0), LINE)
-    return Placement(center, end)
+    return Placement(center, end, covers)
 
 
 def _misread(label: Label, others: Array, xs: Array, ys: Array) -> Array:

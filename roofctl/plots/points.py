@@ -8,18 +8,21 @@ from dataclasses import replace
 from typing import Final
 
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
-from roofctl.plots.data import PlotData, caveats, held_down, missing_text
-from roofctl.plots.legend import LegendEntry, filled, handle
-from roofctl.plots.style import ALARM, FAINT, INK, KERNEL_COLORS, LevelLook, level_look
+from roofctl.plots.axes import to_data
+from roofctl.plots.data import PlotData, caveats, held_down
+from roofctl.plots.legend import LegendEntry, handle
+from roofctl.plots.outliers import Outlier
+from roofctl.plots.style import ALARM, INK, LevelLook, level_look, work_color
 from roofctl.roofline.model import KernelPoints, Point
 
 _PREDICATED_FROM: Final = 1.01
 _RING: Final = 5.0
 
 
-def draw_marker(ax: Axes, at: tuple[float, float], look: LevelLook, edge: str, *, hollow: bool, gid: str) -> None:
+def draw_marker(
+    ax: Axes, at: tuple[float, float], look: LevelLook, edge: str, *, hollow: bool, gid: str, zorder: float = 5.0
+) -> None:
     """One marker at data coordinates."""
     ax.plot(
         [at[0]],
@@ -32,14 +35,21 @@ def draw_marker(ax: Axes, at: tuple[float, float], look: LevelLook, edge: str, *
         linestyle="None",
         clip_on=False,
         gid=gid,
-        zorder=5,
+        zorder=zorder,
     )
 
 
-def _draw_point(ax: Axes, point: Point, look: LevelLook, edge: str, data: PlotData) -> None:
+def draw_outlier(ax: Axes, outlier: Outlier, color: str) -> None:
+    """An arrow at the edge of the axes, towards a point that lies beyond."""
+    x, y = to_data(ax, outlier.position(ax))
+    look = {"markerfacecolor": color, "markeredgecolor": INK, "markeredgewidth": 0.6, "clip_on": False}
+    ax.plot([x], [y], marker=outlier.marker, markersize=6.5, linestyle="None", gid="outlier", zorder=5, **look)  # type: ignore[arg-type]
+
+
+def draw_point(ax: Axes, point: Point, look: LevelLook, edge: str, data: PlotData, *, zorder: float = 5.0) -> None:
     """A point's marker: hollow when its traffic is not exact, ringed when it is above its roof."""
     x, y = point.intensity, point.per_second / data.rate_unit
-    draw_marker(ax, (x, y), look, edge, hollow=bool(point.caveat), gid=f"point-{point.level}")
+    draw_marker(ax, (x, y), look, edge, hollow=bool(point.caveat), gid=f"point-{point.level}", zorder=zorder)
     if _above(data, point):
         ax.plot(
             [x],
@@ -74,7 +84,7 @@ def remarks(data: PlotData, measured: str = "") -> list[LegendEntry]:
     entries: list[LegendEntry] = []
     if len(data.rooflines) > 1:
         solid, dashed = {"linestyle": "-", "linewidth": 1.4}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}
-        entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"measured ceilings{measured}"))
+        entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"{data.rooflines[0].basis} ceilings{measured}"))
         entries.append(LegendEntry(handle(**dashed, color=INK, alpha=0.6), fixed="theoretical ceilings"))
     if held_down(data):
         entries.append(LegendEntry(handle(linestyle="-", linewidth=0.5), fixed="sustained (power limit)"))
@@ -93,41 +103,46 @@ def draw_hierarchical(ax: Axes, data: PlotData) -> list[LegendEntry]:
     if not data.points:
         return remarks(data)
     distinct = list({entry.fixed: entry for entry in entries}.values())
-    if any(data.assess(p) for p in data.points):
+    if any(p.level in data.roof_levels and data.assess(p) for p in data.points):
         distinct.append(LegendEntry(handle(linestyle=":", linewidth=0.9), fixed="distance to the roof"))
     return [*distinct, *remarks(data, " (100 %)")]
 
 
 def _draw_one(ax: Axes, kernel: KernelPoints, data: PlotData) -> list[LegendEntry]:
-    """One kernel's (or one type's) points, joined, with issued instructions and the distances to the roofs."""
+    """One kernel's (or one type's) points, joined, with issued instructions and the distances to the roofs.
+
+    Of several types of operation the colour is the type's, which its peak has too.
+    """
     points, entries = data.points_of(kernel), list[LegendEntry]()
     if not points:
         return entries
     height = points[0].per_second / data.rate_unit
     left, right = min(p.intensity for p in points), max(p.intensity for p in points)
     ax.plot([left, right], [height, height], color=INK, linewidth=0.8, gid="join", zorder=3)
-    if other := _other_count(kernel):
+    if other := other_count(kernel):
         margin = 1.5
         ends, rate = [left / margin, right * margin], other[0] / data.rate_unit
         ax.plot(ends, [rate, rate], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
-        entries.append(_issued_entry(f"{other[1]} ({other[2] * 100:.0f} % lost)"))
+        entries.append(issued_entry(f"{other[1]} ({other[2] * 100:.0f} % lost)"))
     for point in points:
         look = level_look(point.level, data.options)
+        if data.many:
+            look = replace(look, color=work_color(kernel.work))
         assessment = data.assess(point)
-        if assessment is not None:
+        if assessment is not None and point.level in data.roof_levels:
             roof = assessment.attainable / data.rate_unit
             x = [point.intensity, point.intensity]
             ax.plot(x, [height, roof], color=look.color, linewidth=0.9, linestyle=":", gid="headroom", zorder=2.5)
-        _draw_spread(ax, kernel, point, look.color, data)
-        _draw_point(ax, point, look, "white", data)
+        draw_spread(ax, kernel, point, look.color, data)
+        draw_point(ax, point, look, "white", data)
     return entries
 
 
-def _issued_entry(name: str) -> LegendEntry:
+def issued_entry(name: str) -> LegendEntry:
     return LegendEntry(handle(color=INK, linestyle=(0, (3, 1.5)), linewidth=1.2), fixed=name)
 
 
-def _draw_spread(ax: Axes, kernel: KernelPoints, point: Point, color: str, data: PlotData) -> None:
+def draw_spread(ax: Axes, kernel: KernelPoints, point: Point, color: str, data: PlotData) -> None:
     """Error bars over the launches of a kernel, where the options ask for them and they are known."""
     if not data.options.spread or kernel.rates is None:
         return
@@ -147,38 +162,7 @@ def _draw_spread(ax: Axes, kernel: KernelPoints, point: Point, color: str, data:
     )[2][0].set_gid("spread")
 
 
-# --- many kernels -----------------------------------------------------------------------
-
-
-def draw_multi(ax: Axes, data: PlotData, *, numbered: bool) -> list[LegendEntry]:
-    """Every kernel's points: the shape is the level; the colour, or else a number, is the kernel."""
-    for index, kernel in enumerate(data.kernels):
-        style = data.options.kernel_style(kernel)
-        points = data.points_of(kernel)
-        color = style.color or (None if numbered else KERNEL_COLORS[index % len(KERNEL_COLORS)])
-        if len(points) > 1 and not numbered:
-            height = points[0].per_second / data.rate_unit
-            ends = [min(p.intensity for p in points), max(p.intensity for p in points)]
-            ax.plot(ends, [height, height], color=color or FAINT, linewidth=0.7, alpha=0.6, gid="join", zorder=3)
-        for point in points:
-            _draw_issued(ax, kernel, point, color or FAINT, data)
-            level = level_look(point.level, data.options)
-            # Several levels may share a position: each is drawn smaller than the one below it.
-            size = level.size * 0.85 if len(data.levels) > 1 else 6.5
-            look = replace(level, color=color or level.color, marker=style.marker or level.marker, size=size)
-            _draw_spread(ax, kernel, point, color or level.color, data)
-            _draw_point(ax, point, look, INK, data)
-    entries: list[LegendEntry] = []
-    for name in data.levels:
-        level = level_look(name, data.options)
-        face = level.color if numbered else FAINT
-        entries.append(LegendEntry(filled(level.marker, face), fixed=_level_text(name, data)))
-    lines = dict.fromkeys(other[1] for kernel in data.kernels if (other := _other_count(kernel)))
-    entries += [_issued_entry(name) for name in lines]
-    return [*([] if numbered else _kernel_entries(data)), *entries, *remarks(data)]
-
-
-def _other_count(kernel: KernelPoints) -> tuple[float, str, float] | None:
+def other_count(kernel: KernelPoints) -> tuple[float, str, float] | None:
     """The rate of the instructions that the points do not count, its name, and what is lost between the two.
 
     None where the two differ by less than 1 %: no divergence, and full warps.
@@ -191,35 +175,3 @@ def _other_count(kernel: KernelPoints) -> tuple[float, str, float] | None:
     if threads is not None and threads * _PREDICATED_FROM < rate:
         return threads, "thread instructions / 32", 1 - threads / rate
     return None
-
-
-def _draw_issued(ax: Axes, kernel: KernelPoints, point: Point, color: str, data: PlotData) -> None:
-    """A short dashed line above (or below) a point, at the rate of the other count of instructions."""
-    if other := _other_count(kernel):
-        reach, rate = 1.35, other[0] / data.rate_unit
-        ends = [point.intensity / reach, point.intensity * reach]
-        ax.plot(ends, [rate, rate], color=color, linewidth=1.2, linestyle=(0, (3, 1.5)), gid="issued", zorder=3)
-
-
-def _level_text(level: str, data: PlotData) -> str:
-    """A level's name with its rate: along its line there may be no space for the rate."""
-    bandwidth, name = data.rooflines[0].bandwidth(level), data.label(level)
-    return f"{name}, {data.units.bandwidth(bandwidth.bytes_per_second)}" if bandwidth else name
-
-
-def _kernel_entries(data: PlotData) -> list[LegendEntry]:
-    """Colour and number of each kernel: the number serves readers in grey."""
-    entries: list[LegendEntry] = []
-    for index, (kernel, short) in enumerate(zip(data.kernels, data.names, strict=True)):
-        name = f"{index + 1}  {short}" if data.many else short
-        entries.append(LegendEntry(kernel_sample(data, kernel, index), name, missing_text(data, index)))
-    return entries
-
-
-def kernel_sample(data: PlotData, kernel: KernelPoints, index: int) -> Line2D:
-    """A kernel's symbol in the legend: a patch of its colour, or its own marker."""
-    style = data.options.kernel_style(kernel)
-    color = style.color or KERNEL_COLORS[index % len(KERNEL_COLORS)]
-    if style.marker:
-        return filled(style.marker, color)
-    return handle(color=color, linestyle="-", linewidth=5, solid_capstyle="butt")

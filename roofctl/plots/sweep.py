@@ -19,7 +19,7 @@ from roofctl.plots.labels import add_markers, along_line, write_along
 from roofctl.plots.legend import LegendEntry, draw_legend, handle
 from roofctl.plots.page import settings
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.style import FAINT, KERNEL_COLORS
+from roofctl.plots.style import FAINT, KERNEL_COLORS, PlotOptions
 
 Points = Sequence[tuple[float, float]]
 
@@ -43,6 +43,7 @@ class SweepPicture:
     working_set: Mapping[str, Points] = field(default_factory=dict)
     block: Mapping[str, Points] = field(default_factory=dict)
     width: Mapping[str, Points] = field(default_factory=dict)
+    size: Mapping[str, Points] = field(default_factory=dict)
     ceilings: Mapping[str, float] = field(default_factory=dict)
     capacities: Mapping[str, float] = field(default_factory=dict)
 
@@ -53,6 +54,7 @@ def draw(picture: SweepPicture) -> Figure:
         (picture.working_set, Panel("working set of all SMs", share=_WIDER)),
         (picture.block, Panel("threads per block")),
         (picture.width, Panel("bytes per access")),
+        (picture.size, Panel("working set of a mix")),
     )
     chosen = [(series, panel) for series, panel in choices if any(series.values())]
     if not chosen:
@@ -60,12 +62,12 @@ def draw(picture: SweepPicture) -> Figure:
     panels = [panel for _, panel in chosen]
     with settings():
         size = (_SIZE[0] * sum(panel.share for panel in panels), _SIZE[1])
-        frame = Frame.blank(FrameText(picture.title, picture.subtitle), panels, size)
+        frame = Frame.blank(FrameText(picture.title, picture.subtitle), panels, PlotOptions(size=size))
         for ax, (series, panel) in zip(frame.axes, chosen, strict=True):
             if series is picture.working_set:
                 _draw_working_set(ax, picture, panel.x_name)
             else:
-                _draw_setting(ax, series, panel.x_name)
+                _draw_setting(ax, series, panel.x_name, _size_text if series is picture.size else "{:g}".format)
         return frame.finish()
 
 
@@ -100,13 +102,13 @@ def _draw_working_set(ax: Axes, picture: SweepPicture, x_name: str) -> None:
     draw_legend(ax, entries, obstacles, inside=True)
 
 
-def _draw_setting(ax: Axes, series: Mapping[str, Points], x_name: str) -> None:
-    """Bandwidth against one setting of the kernel, from 0."""
+def _draw_setting(ax: Axes, series: Mapping[str, Points], x_name: str, tick: Callable[[float], str]) -> None:
+    """Bandwidth against one setting of the kernel, whose values ``tick`` writes, from 0."""
     values = sorted({x for points in series.values() for x, _ in points})
     ax.set_xscale("log", base=2)
     ax.set_xlim(values[0] / _MARGIN, values[-1] * _MARGIN)
     ax.set_ylim(0, 1.12 * max(y for points in series.values() for _, y in points))
-    _set_ticks(ax.xaxis, values, "{:g}".format)
+    _set_ticks(ax.xaxis, values, tick)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: _rate_text(rate)))
     name_axes(ax, x_name, _Y_NAME)
     entries = _draw_series(ax, series)

@@ -7,15 +7,18 @@ font lacks, and begin with an underscore. Text sizes here are in points.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Final
 
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.textpath import TextToPath
 
-FONT: Final = "DejaVu Sans"
-"""Shipped with matplotlib, so a figure looks the same on every machine."""
+from roofctl.plots.style import FONT
 
+_FONT: Final = ContextVar("font", default=FONT)
 ELLIPSIS: Final = "…"
 LINE_HEIGHT: Final = 1.35
 
@@ -24,21 +27,44 @@ _OUTLINES: Final = TextToPath()
 _SLACK: Final = 1.02  # hinting makes bitmap text a little wider than its outline
 
 
-@lru_cache(maxsize=1)
-def _known_characters() -> frozenset[int]:
-    return frozenset(get_font(findfont(FontProperties(family=FONT))).get_charmap())
+def is_font(family: str) -> bool:
+    """Whether matplotlib finds this font family."""
+    try:
+        findfont(FontProperties(family=family), fallback_to_default=False)
+    except ValueError:
+        return False
+    return True
+
+
+@contextmanager
+def use_font(family: str) -> Iterator[None]:
+    """Measure and clean text for this font family, which must be one that matplotlib finds."""
+    token = _FONT.set(family)
+    try:
+        yield
+    finally:
+        _FONT.reset(token)
+
+
+@lru_cache(maxsize=4)
+def _known_characters(family: str) -> frozenset[int]:
+    return frozenset(get_font(findfont(FontProperties(family=family))).get_charmap())
 
 
 def plain(text: str) -> str:
     """``text`` on one line, with a box for every character that the font cannot draw."""
-    known = _known_characters()
+    known = _known_characters(_FONT.get())
     return "".join(c if ord(c) in known else _SUBSTITUTE for c in " ".join(text.split()))
 
 
-@lru_cache(maxsize=4096)
 def width(text: str, size: float, weight: str = "normal") -> float:
     """Width of one line of text, in points."""
-    properties = FontProperties(family=FONT, size=size, weight=weight)
+    return _width(text, size, weight, _FONT.get())
+
+
+@lru_cache(maxsize=4096)
+def _width(text: str, size: float, weight: str, family: str) -> float:
+    properties = FontProperties(family=family, size=size, weight=weight)
     across, _, _ = _OUTLINES.get_text_width_height_descent(text, properties, ismath=False)
     return float(across) * _SLACK
 

@@ -19,17 +19,17 @@ from matplotlib.patches import Rectangle
 
 from roofctl.core.units import duration, prefixed
 from roofctl.plots.axes import dress, line_obstacles, to_data, to_points
-from roofctl.plots.data import PlotData, for_whom
+from roofctl.plots.data import PlotData, for_whom, share_of
 from roofctl.plots.frame import Frame, FrameText, Panel
 from roofctl.plots.kernel_table import lay_out_table
-from roofctl.plots.labels import add_markers, along_line, number_points, write_along
-from roofctl.plots.legend import LegendEntry, draw_legend, filled, handle
+from roofctl.plots.labels import Named, add_markers, along_line, name_points, number_points, write_along
+from roofctl.plots.legend import LegendEntry, filled, handle
+from roofctl.plots.many import sample
 from roofctl.plots.page import settings
 from roofctl.plots.placement import LINE, TEXT, Obstacles, Position, box
-from roofctl.plots.points import kernel_sample
 from roofctl.plots.style import ALARM, FAINT, INK, PlotOptions, level_look
-from roofctl.plots.text import plain, width
-from roofctl.plots.time_data import TimeData, TimePoint, set_limits, time_data
+from roofctl.plots.text import percent, plain, width
+from roofctl.plots.time_data import SHORTEST, TimeData, TimePoint, set_limits, time_data
 from roofctl.roofline.model import ISSUE, Model, Roofline
 from roofctl.roofline.time_based import COMPUTE, LAUNCH, MEASURED, Timing, sums
 
@@ -42,7 +42,6 @@ _Y_NAMES: Final[dict[Model, str]] = {
 _CONTOUR: Final = "#DDDDDD"
 _CONTOUR_SIZE: Final = 7.0
 _BOX: Final = "#F3F3F3"
-_DOTS: Final = (0, (1, 1.6))
 
 
 def time(roofline: Roofline, timings: Sequence[Timing], options: PlotOptions | None = None) -> Figure:
@@ -50,14 +49,16 @@ def time(roofline: Roofline, timings: Sequence[Timing], options: PlotOptions | N
 
     ``options.levels`` are those that the memory time is taken from. Raises InputError when no kernel can be drawn.
     """
-    data = time_data(roofline, timings, options or PlotOptions())
-    plot = data.plot
-    with settings():
-        title = plot.options.title or (_TITLE if plot.many else f"{_TITLE}: {plot.names[0]}")
+    options = options or PlotOptions()
+    with settings(options.font):
+        data = time_data(roofline, timings, options)
+        plot = data.plot
+        title = _TITLE if plot.many else f"{_TITLE}: {plot.names[0]}"
+        title = title if options.title is None else options.title
         labels = FrameText(title, plot.options.subtitle, _footnotes(data))
-        remarks = [""] * len(timings)
-        table = lay_out_table(plot, remarks) if data.numbered else None
-        frame = Frame.blank(labels, [Panel(_X_NAME)], plot.options.size, table=table, points=2 * len(data.points))
+        rest = [point.index for point in data.points if point.index not in data.labeled]
+        table = lay_out_table(plot, data.labeled, rest, data.color) if data.numbered else None
+        frame = Frame.blank(labels, [Panel(_X_NAME)], options, table=table, points=2 * len(data.labeled))
         set_limits(frame.ax, data)
         dress(frame.ax, _X_NAME, _Y_NAMES[roofline.model], _tick)
         frame.ax.grid(visible=False, which="both")
@@ -69,14 +70,27 @@ def time(roofline: Roofline, timings: Sequence[Timing], options: PlotOptions | N
         for point in data.points:
             _draw_point(frame.ax, point, data)
         obstacles = _obstacles(frame.ax, data)
-        named = _label_regions(frame.ax, data, obstacles)
+        corner = _label_regions(frame.ax, data, obstacles)
         _draw_contours(frame.ax, obstacles)
-        if plot.many:
-            numbers = [(to_points(frame.ax, *point.at(frame.ax)), point.index + 1) for point in data.points]
-            number_points(frame.ax, numbers, obstacles)
+        named = _label_kernels(frame.ax, data, obstacles)
         _reserve_corner(frame.ax, data, obstacles)
-        frame.outside = draw_legend(frame.ax, _entries(data, named=named), obstacles)
+        frame.add_legend(_entries(data, corner=corner, kernels=not named), obstacles)
         return frame.finish()
+
+
+def _label_kernels(ax: Axes, data: TimeData, obstacles: Obstacles) -> bool:
+    """The name of each kernel beside it, else its number. Returns whether the legend need not name them."""
+    plot = data.plot
+    labeled = [point for point in data.points if point.index in data.labeled]
+    positions = [to_points(ax, *point.at(ax)) for point in labeled]
+    names = [
+        Named(at, plot.names[point.index], data.color(point.index))
+        for at, point in zip(positions, labeled, strict=True)
+    ]
+    if not plot.many or (not data.numbered and name_points(ax, names, obstacles)):
+        return True
+    number_points(ax, [(at, point.index + 1) for at, point in zip(positions, labeled, strict=True)], obstacles)
+    return data.numbered
 
 
 def _short(seconds: float) -> str:
@@ -115,19 +129,20 @@ def _draw_balance(ax: Axes) -> None:
 
 def _draw_point(ax: Axes, point: TimePoint, data: TimeData) -> None:
     """A kernel: filled at its bounds, hollow at the measured time, and the headroom between them."""
-    color = data.color(point)
-    if point.stretch is not None:
-        for factors, dashes in _stretches(point, data.launch):
+    color, labeled = data.color(point.index), point.index in data.labeled
+    if point.stretch is not None and labeled:
+        if factors := _stretch(point, data.launch):
             xs, ys = zip(*(point.at(ax, factor) for factor in factors), strict=True)
-            ax.plot(xs, ys, color=color, linewidth=1.1, linestyle=dashes, gid="headroom", zorder=3)
+            ax.plot(xs, ys, color=color, linewidth=1.1, gid="headroom", zorder=3)
         measured = point.at(ax, point.stretch)
         _dot(ax, measured, "measured", 4.4, marker="o", markerfacecolor="white", markeredgecolor=color)
         if point.timing.too_fast:
             _dot(ax, measured, "too-fast", 10.0, marker="o", markerfacecolor="none", markeredgecolor=ALARM)
     marker = data.plot.options.kernel_style(data.plot.kernels[point.index]).marker
     shape = marker or level_look(point.level, data.plot.options).marker
-    look = {"marker": shape, "markerfacecolor": color, "markeredgecolor": INK, "markeredgewidth": 0.6}
-    _dot(ax, point.at(ax), "bounds", 6.0, **look)
+    look = {"marker": shape, "markerfacecolor": color, "markeredgewidth": 0.6}
+    edge, size, order = (INK, 6.0, 5.0) if labeled else ("white", 4.0, 4.0)
+    _dot(ax, point.at(ax), "bounds", size, markeredgecolor=edge, zorder=order, **look)
 
 
 def _dot(ax: Axes, at: Position, gid: str, size: float, **look: object) -> None:
@@ -135,32 +150,30 @@ def _dot(ax: Axes, at: Position, gid: str, size: float, **look: object) -> None:
     ax.plot([at[0]], [at[1]], markersize=size, gid=gid, **style)  # type: ignore[arg-type]
 
 
-def _stretches(point: TimePoint, launch: float | None) -> list[tuple[tuple[float, float], object]]:
-    """Parts of the line from the bounds to the measured time, as factors: dotted up to the time of a launch."""
+def _stretch(point: TimePoint, launch: float | None) -> tuple[float, float] | None:
+    """The line from the longest bound (of them the time of a launch) to the measured time, as factors of the bounds."""
     stretch = point.stretch or 1.0
-    floor = min(launch / point.longer, stretch) if launch else 1.0
-    if floor <= 1.0:
-        return [((1.0, stretch), "-")]
-    rest: list[tuple[tuple[float, float], object]] = [((floor, stretch), "-")] if floor < stretch else []
-    return [((1.0, floor), _DOTS), *rest]
+    floor = max(launch / point.longer, 1.0) if launch else 1.0
+    return (floor, stretch) if floor < stretch or floor == 1.0 else None
 
 
 def _obstacles(ax: Axes, data: TimeData) -> Obstacles:
     """Every line so far, and the markers."""
     obstacles = line_obstacles(ax)
-    positions = [point.at(ax, factor) for point in data.points for factor in (1.0, point.stretch or 1.0)]
+    positions = [point.at(ax) for point in data.points]
+    positions += [point.at(ax, point.stretch) for point in data.points if point.stretch and point.index in data.labeled]
     add_markers([to_points(ax, *position) for position in positions], obstacles)
     return obstacles
 
 
-def _label_regions(ax: Axes, data: TimeData, obstacles: Obstacles) -> bool:
-    """Name the corner of the launch and both sides of the diagonal. Returns whether the corner has its name."""
+def _label_regions(ax: Axes, data: TimeData, obstacles: Obstacles) -> str:
+    """Name the corner of the launch and both sides of the diagonal. Returns the text of the corner."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     at = partial(to_points, ax)
-    launch, named = data.launch or 0.0, False
+    launch, named = data.launch or 0.0, ""
     if launch:
         upper, side = (at(left, launch), at(launch, launch)), (at(launch, bottom), at(launch, launch))
-        names = (f"launch bound: under {_short(launch)}", f"launch {_short(launch)}")
+        names = (*_corner_texts(data), f"launch bound: under {_short(launch)}", f"launch {_short(launch)}")
         named = _label_region(
             ax, obstacles, [(name, *line) for name in names for line in ((*upper, -0.9), (*side, 0.9))]
         )
@@ -176,14 +189,25 @@ def _label_regions(ax: Axes, data: TimeData, obstacles: Obstacles) -> bool:
     return named
 
 
-def _label_region(ax: Axes, obstacles: Obstacles, tries: Sequence[tuple[str, Position, Position, float]]) -> bool:
-    """Write the first of the texts (with a line on paper and a distance from it) that covers nothing, or none."""
+def _corner_texts(data: TimeData) -> list[str]:
+    """``launch bound: 38 kernels, 45 % of the time``: those of which both bounds are shorter than a launch."""
+    kernels = [data.plot.kernels[index] for index in data.in_corner]
+    if not kernels or not data.plot.many or data.launch is None:
+        return []
+    share = share_of(kernels)
+    count = f"{len(kernels)} kernel{'s' if len(kernels) > 1 else ''}"
+    full = count if share is None else f"{count}, {percent(share)} of the time"
+    return [f"launch bound (under {_short(data.launch)}): {full}", f"launch bound: {full}"]
+
+
+def _label_region(ax: Axes, obstacles: Obstacles, tries: Sequence[tuple[str, Position, Position, float]]) -> str:
+    """Write the first of the texts (with a line on paper and a distance from it) that covers nothing, and return it."""
     for name, start, end, lift in tries:
         placed = along_line(start, end, name, obstacles, backwards=True, lifts=(lift,)) if start != end else None
         if placed and placed.free:
             write_along(ax, placed, obstacles, color=FAINT, gid="region")
-            return True
-    return False
+            return name
+    return ""
 
 
 def _draw_contours(ax: Axes, obstacles: Obstacles) -> None:
@@ -223,20 +247,17 @@ def _reserve_corner(ax: Axes, data: TimeData, obstacles: Obstacles) -> None:
 # --- legend and footnotes -------------------------------------------------------------------
 
 
-def _entries(data: TimeData, *, named: bool) -> list[LegendEntry]:
-    """The legend; ``named``: the corner of the launch has its name in the picture."""
+def _entries(data: TimeData, *, corner: str, kernels: bool) -> list[LegendEntry]:
+    """The legend, with or without the kernels; ``corner`` is what stands in the corner of the launch."""
     launch = data.launch
-    entries = [*_kernel_entries(data), *_level_entries(data)]
+    entries = [*(_kernel_entries(data) if kernels else []), *_level_entries(data)]
     hollow = {"marker": "o", "markersize": 4.4, "markerfacecolor": "white", "markeredgewidth": 1.2}
-    dashes = [dash for point in data.points if point.stretch for _, dash in _stretches(point, launch)]
-    if dashes:
+    if any(point.stretch and point.index in data.labeled for point in data.points):
         line = handle(**hollow, linestyle="-", linewidth=1.1)
         entries.append(LegendEntry(line, fixed="measured time; line: headroom"))
-    if _DOTS in dashes:
-        entries.append(LegendEntry(handle(linestyle=_DOTS, linewidth=1.1), fixed="dotted: less than a launch"))
     balance = handle(color=INK, linestyle=(0, (5, 2)), linewidth=1.2)
     entries.append(LegendEntry(balance, fixed="machine balance: compute = memory"))
-    if launch and not named:
+    if launch and _short(launch) not in corner:
         entries.append(LegendEntry(handle(color=INK, linestyle="-", linewidth=1.2), fixed=f"launch {_short(launch)}"))
     if any(point.timing.too_fast for point in data.points):
         ring = handle(marker="o", markersize=9, markerfacecolor="none", markeredgecolor=ALARM, markeredgewidth=1.2)
@@ -246,14 +267,11 @@ def _entries(data: TimeData, *, named: bool) -> list[LegendEntry]:
 
 def _kernel_entries(data: TimeData) -> list[LegendEntry]:
     """An entry per kernel where the legend distinguishes them."""
-    plot, undrawn = data.plot, {index for index, _ in data.undrawn}
-    if data.numbered or not plot.many:
-        return []
+    plot = data.plot
     return [
-        LegendEntry(
-            kernel_sample(plot, kernel, index), f"{index + 1}  {name}", " – (not drawn)" if index in undrawn else ""
-        )
-        for index, (kernel, name) in enumerate(zip(plot.kernels, plot.names, strict=True))
+        LegendEntry(sample(data.color(index), plot.options.kernel_style(plot.kernels[index]).marker), name)
+        for index in data.labeled
+        for name in [f"{index + 1}  {plot.names[index]}"]
     ]
 
 
@@ -264,8 +282,7 @@ def _level_entries(data: TimeData) -> list[LegendEntry]:
         if level in slowest:
             look, bandwidth = level_look(level, plot.options), plot.rooflines[0].bandwidth(level)
             rate = f", {prefixed(bandwidth.bytes_per_second, 'B/s', 3)}" if bandwidth else ""
-            shade = look.color if data.numbered else FAINT
-            entries.append(LegendEntry(filled(look.marker, shade), fixed=f"memory time by {plot.label(level)}{rate}"))
+            entries.append(LegendEntry(filled(look.marker, FAINT), fixed=f"memory time by {plot.label(level)}{rate}"))
     return entries
 
 
@@ -286,9 +303,7 @@ def _footnotes(data: TimeData) -> list[str]:
     for point in data.points:
         for remark in _remarks(point, plot):
             groups.setdefault(remark, []).append(point.index)
-    lines += [
-        f"{what}{for_whom(plot, members, numbered=plot.many)}: {reason}" for (what, reason), members in groups.items()
-    ]
+    lines += [f"{what}{for_whom(plot, members)}: {reason}" for (what, reason), members in groups.items()]
     return [plain(line) for line in lines]
 
 
@@ -297,7 +312,7 @@ def _launch_notes(data: TimeData) -> list[str]:
     if data.launch is None:
         return ["no launch bound: the time of a launch was not measured (roofctl calibrate --level launch)"]
     shorter = [point.index for point in data.points if point.timing.limit == LAUNCH]
-    who = for_whom(data.plot, shorter, numbered=data.plot.many)
+    who = for_whom(data.plot, shorter)
     why = f"they start {_short(data.launch)} apart, which a measured time leaves out"
     return [f"limited by launches{who}: {why}"] if shorter else []
 
@@ -311,6 +326,8 @@ def _remarks(point: TimePoint, plot: PlotData) -> list[tuple[str, str]]:
     lines += [("compute time", caveats[COMPUTE])] if COMPUTE in caveats else []
     lines += [] if point.compute else [("compute time 0, at the lower edge", "no operations")]
     lines += [] if point.memory else [("memory time 0, at the left edge", "no traffic")]
+    if 0 < min(point.compute or 1.0, point.memory or 1.0) < SHORTEST:
+        lines.append((f"shorter than {_tick(SHORTEST)}, at the edge", "compute or memory time"))
     if point.timing.seconds is None:
         lines.append(("no measured time", missing.get(MEASURED, "not known")))
     return lines

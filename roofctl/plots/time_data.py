@@ -11,14 +11,17 @@ from matplotlib.axes import Axes
 
 from roofctl.core.errors import InputError
 from roofctl.plots.axes import log_axes
-from roofctl.plots.data import PlotData, compose
+from roofctl.plots.data import PlotData, compose, label_some
 from roofctl.plots.placement import Position
-from roofctl.plots.style import KERNEL_COLORS, MOST_COLORS, PlotOptions, level_look
+from roofctl.plots.style import KERNEL_COLORS, MOST_NAMED, REST, PlotOptions
 from roofctl.roofline.model import KernelPoints, Roofline
 from roofctl.roofline.time_based import COMPUTE, Timing
 
 _PAD: Final = 0.4
 """Decades of space around what is drawn."""
+
+SHORTEST: Final = 1e-8
+"""Seconds at which the axes begin at the earliest: shorter bounds are drawn at the edge."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,9 @@ class TimePoint:
     stretch: float | None
 
     def at(self, ax: Axes, factor: float = 1.0) -> Position:
-        """Where both bounds times ``factor`` are; a time of 0 is at the edge of the axes."""
+        """Where both bounds times ``factor`` are; a time shorter than the axes show is at their edge."""
         left, bottom = ax.get_xlim()[0], ax.get_ylim()[0]
-        return self.memory * factor or left, self.compute * factor or bottom
+        return max(self.memory * factor, left), max(self.compute * factor, bottom)
 
     @property
     def longer(self) -> float:
@@ -61,13 +64,25 @@ class TimeData:
 
     @property
     def numbered(self) -> bool:
-        return len(self.timings) > MOST_COLORS
+        """Whether kernels are distinguished by numbers: there are too many for a name each."""
+        return len(self.points) > MOST_NAMED
 
-    def color(self, point: TimePoint) -> str:
-        """The kernel's colour; of many kernels the one of its slowest level."""
-        own = self.plot.options.kernel_style(self.plot.kernels[point.index]).color
-        by_level = level_look(point.level, self.plot.options).color
-        return own or (by_level if self.numbered else KERNEL_COLORS[point.index % len(KERNEL_COLORS)])
+    @property
+    def labeled(self) -> tuple[int, ...]:
+        """Indices of the kernels that get a name or number and a colour: of many the longest."""
+        return label_some([point.index for point in self.points], self.plot.kernels, self.plot.options)
+
+    @property
+    def in_corner(self) -> tuple[int, ...]:
+        """Indices of the kernels of which both bounds are shorter than a launch."""
+        return tuple(point.index for point in self.points if self.launch and point.longer < self.launch)
+
+    def color(self, index: int) -> str:
+        """The kernel's colour, grey without a label."""
+        if own := self.plot.options.kernel_style(self.plot.kernels[index]).color:
+            return own
+        labeled = self.labeled
+        return KERNEL_COLORS[labeled.index(index) % len(KERNEL_COLORS)] if index in labeled else REST
 
 
 def time_data(roofline: Roofline, timings: Sequence[Timing], options: PlotOptions) -> TimeData:
@@ -114,8 +129,11 @@ def set_limits(ax: Axes, data: TimeData) -> None:
     above = sum(point.compute > point.memory for point in data.points) * 2 > len(data.points)
     (left, right), (bottom, top) = needs
     wide, high = area.width / decade, area.height / decade
-    left, right = (left, left + wide) if above else (right - wide, right)
-    bottom, top = (top - high, top) if above else (bottom, bottom + high)
+    shortest = math.log10(SHORTEST)
+    if not above:  # to the left, as far as an axis may go, and the rest to the right
+        left = max(right - wide, min(left, shortest))
+    bottom = max(top - high, min(bottom, shortest)) if above else bottom
+    right, top = left + wide, bottom + high
     log_axes(ax, (10**left, 10**right), (10**bottom, 10**top))
 
 
@@ -123,5 +141,5 @@ def _need(data: TimeData, time_of: Callable[[TimePoint], float]) -> tuple[float,
     """Lowest and highest decade (as logarithms) that one axis must show; times of 0 are drawn at its edge."""
     times = [seconds * factor for p in data.points if (seconds := time_of(p)) for factor in (1.0, p.stretch or 1.0)]
     times += [data.launch] if data.launch else []
-    logs = [math.log10(seconds) for seconds in times or [p.longer for p in data.points]]
-    return min(logs) - _PAD, max(logs) + _PAD
+    logs = [math.log10(max(seconds, SHORTEST)) for seconds in times or [p.longer for p in data.points]]
+    return max(min(logs) - _PAD, math.log10(SHORTEST)), max(logs) + _PAD

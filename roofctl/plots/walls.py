@@ -20,15 +20,15 @@ from roofctl.plots import text
 from roofctl.plots.axes import dress, line_obstacles, log_axes, to_points
 from roofctl.plots.axis_units import rate_text
 from roofctl.plots.ceilings import Stroke, strokes
-from roofctl.plots.data import PlotData, compose
+from roofctl.plots.data import PlotData, compose, for_whom, label_some
 from roofctl.plots.frame import Frame, FrameText, Panel
 from roofctl.plots.kernel_table import lay_out_table
 from roofctl.plots.labels import add_markers, along_line, number_points, position_of, write_along
-from roofctl.plots.legend import LegendEntry, draw_legend, filled
+from roofctl.plots.legend import LegendEntry, filled
 from roofctl.plots.page import settings
 from roofctl.plots.placement import Obstacles
 from roofctl.plots.points import draw_marker, hollow_entries, remarks
-from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, MOST_COLORS, PlotOptions, level_look
+from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, REST, PlotOptions, level_look
 from roofctl.roofline.model import GLOBAL_WALLS, SHARED_WALLS, Bandwidth, KernelPoints, Point, Roofline, Wall
 
 _ABOVE: Final = 46.0
@@ -37,11 +37,11 @@ _ABOVE: Final = 46.0
 _Y_NAME: Final = "Memory instructions (warp GIPS)"
 _X_LIMITS: Final = (1 / 90, 2.6)
 _WALL_SIZE: Final = 7.0
+_REST_SIZE: Final = 4.0
 _MARKER_SIZE: Final = 7.0
 _NAME_CHARACTERS: Final = 11
 _REASONS: Final = 4
 _MARKERS: Final[Mapping[str, str]] = {"load": "v", "store": "^"}
-_COLORS: Final[Mapping[str, str]] = {"load": KERNEL_COLORS[0], "store": KERNEL_COLORS[1]}
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,14 @@ class _Space:
 
     def attainable(self, roofline: Roofline, bandwidth: Bandwidth, intensity: float) -> float:
         """Memory instructions per second below the roof."""
-        return min(roofline.peak.per_second, bandwidth.bytes_per_second / self.transaction_bytes * intensity)
+        slope = bandwidth.bytes_per_second / self.transaction_bytes * intensity
+        return min(roofline.peak.per_second, slope) if roofline.peak else slope
+
+    def ridge(self, roofline: Roofline, bandwidth: Bandwidth) -> float:
+        """Intensity where the roof meets the peak; without a peak the right end of the axis."""
+        if roofline.peak is None:
+            return _X_LIMITS[1]
+        return roofline.peak.per_second / (bandwidth.bytes_per_second / self.transaction_bytes)
 
 
 _SPACES: Final = {
@@ -91,19 +98,21 @@ class _WallData:
     spaces: tuple[_Space, ...]
     drawn: tuple[int, ...]
 
-    @property
-    def by_access(self) -> bool:
-        """Whether colour distinguishes loads from stores: there are too many kernels for a colour each."""
-        return len(self.drawn) > MOST_COLORS
-
     def points(self, space: _Space) -> list[tuple[int, Point]]:
         """The points of a space, each with the index of its kernel."""
         return [(i, point) for i in self.drawn for point in self.plot.kernels[i].points if point.work == space.name]
 
-    def color(self, index: int, access: str) -> str:
-        own = self.plot.options.kernel_style(self.plot.kernels[index]).color
-        by_kernel = KERNEL_COLORS[self.drawn.index(index) % len(KERNEL_COLORS)]
-        return own or (_COLORS[access] if self.by_access else by_kernel)
+    @property
+    def labeled(self) -> tuple[int, ...]:
+        """Indices of the kernels that get a number: of many the longest."""
+        return label_some(self.drawn, self.plot.kernels, self.plot.options)
+
+    def color(self, index: int) -> str:
+        """The kernel's colour, grey without a number."""
+        if own := self.plot.options.kernel_style(self.plot.kernels[index]).color:
+            return own
+        labeled = self.labeled
+        return KERNEL_COLORS[labeled.index(index) % len(KERNEL_COLORS)] if index in labeled else REST
 
 
 def walls(
@@ -120,18 +129,25 @@ def walls(
             f"no kernel has a {' or '.join(spaces)} memory access to draw ({'; '.join(reasons[:_REASONS])})",
             hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
         )
-    data = _WallData(compose(rooflines, kernels, options), tuple(_SPACES[name] for name in spaces), drawn)
-    with settings():
-        table = lay_out_table(data.plot, [""] * len(kernels), drawn)
-        labels = FrameText(options.title or "Memory walls", options.subtitle, _footnotes(data))
+    with settings(options.font):
+        data = _WallData(compose(rooflines, kernels, options), tuple(_SPACES[name] for name in spaces), drawn)
+        rest = [index for index in drawn if index not in data.labeled]
+        table = lay_out_table(data.plot, data.labeled, rest, data.color)
+        labels = FrameText(
+            "Memory walls" if options.title is None else options.title, options.subtitle, _footnotes(data)
+        )
         panels = [space.panel for space in data.spaces]
-        frame = Frame.blank(labels, panels, options.size, table=table, above=_ABOVE)
+        frame = Frame.blank(labels, panels, options, table=table, above=_ABOVE)
         limits = _rate_limits(data)
         for ax, space in zip(frame.axes, data.spaces, strict=True):
             obstacles = _draw_panel(ax, space, data, limits)
             if ax is frame.axes[-1]:
-                frame.outside = draw_legend(ax, _entries(data), obstacles)
-            numbers = [(position_of(ax, point, data.plot), index + 1) for index, point in data.points(space)]
+                frame.add_legend(_entries(data), obstacles)
+            numbers = [
+                (position_of(ax, point, data.plot), index + 1)
+                for index, point in data.points(space)
+                if index in data.labeled
+            ]
             number_points(ax, numbers, obstacles)
         return frame.finish()
 
@@ -140,8 +156,10 @@ def _rate_limits(data: _WallData) -> tuple[float, float]:
     """Limits of the y axis, the same in every panel."""
     unit = data.plot.rate_unit
     rates = [point.per_second / unit for index in data.drawn for point in data.plot.kernels[index].points]
-    peak = max(roofline.peak.per_second for roofline in data.plot.rooflines) / unit
-    return min([peak / 1000, *(rate / 4 for rate in rates)]), max([peak * 2, *(rate * 2 for rate in rates)])
+    peaks = [roofline.peak.per_second / unit for roofline in data.plot.rooflines if roofline.peak]
+    tops = [max(peaks)] if peaks else []
+    low = min([*(top / 1000 for top in tops), *(rate / 4 for rate in rates)])
+    return low, max([*(top * 2 for top in tops), *(rate * 2 for rate in rates)])
 
 
 def _draw_panel(ax: Axes, space: _Space, data: _WallData, limits: tuple[float, float]) -> Obstacles:
@@ -163,18 +181,19 @@ def _draw_panel(ax: Axes, space: _Space, data: _WallData, limits: tuple[float, f
     for index, point in points:
         access = point.level.rpartition(" ")[2]
         marker = plot.options.kernel_style(plot.kernels[index]).marker or _MARKERS[access]
-        look = replace(
-            level_look(space.level, plot.options), color=data.color(index, access), marker=marker, size=_MARKER_SIZE
-        )
+        look = replace(level_look(space.level, plot.options), color=data.color(index), marker=marker, size=_MARKER_SIZE)
         at, gid = (point.intensity, point.per_second / plot.rate_unit), f"point-{point.level.replace(' ', '-')}"
-        draw_marker(ax, at, look, INK, hollow=bool(point.caveat), gid=gid)
+        labeled = index in data.labeled
+        look = look if labeled else replace(look, size=_REST_SIZE)
+        edge, order = (INK, 5.0) if labeled else ("white", 4.0)
+        draw_marker(ax, at, look, edge, hollow=bool(point.caveat), gid=gid, zorder=order)
     return obstacles
 
 
 def _draw_roof(
     ax: Axes, space: _Space, roofline: Roofline, bandwidth: Bandwidth, stroke: Stroke, plot: PlotData
 ) -> None:
-    ridge = roofline.peak.per_second / (bandwidth.bytes_per_second / space.transaction_bytes)
+    ridge = space.ridge(roofline, bandwidth)
     xs = sorted({_X_LIMITS[0], min(ridge, _X_LIMITS[1]), _X_LIMITS[1]})
     ax.plot(
         xs,
@@ -228,7 +247,7 @@ def _label_roofs(
     rates = [bandwidth.bytes_per_second / space.transaction_bytes / plot.rate_unit for _, bandwidth in roofs]
     label = f"{space.ceiling} {' of '.join(map(rate_text, rates))} GTXN/s"
     roofline, bandwidth = max(roofs, key=lambda roof: roof[1].bytes_per_second)
-    ridge = roofline.peak.per_second / (bandwidth.bytes_per_second / space.transaction_bytes)
+    ridge = space.ridge(roofline, bandwidth)
     start, end = (
         to_points(ax, x, space.attainable(roofline, bandwidth, x) / plot.rate_unit)
         for x in (_X_LIMITS[0], min(ridge, _X_LIMITS[1]))
@@ -239,10 +258,7 @@ def _label_roofs(
 
 def _entries(data: _WallData) -> list[LegendEntry]:
     """The legend: markers of loads and stores, kinds of ceilings, hollow points."""
-    accesses = [
-        LegendEntry(filled(marker, _COLORS[access] if data.by_access else FAINT), fixed=f"{access}s")
-        for access, marker in _MARKERS.items()
-    ]
+    accesses = [LegendEntry(filled(marker, FAINT), fixed=f"{access}s") for access, marker in _MARKERS.items()]
     points = [point for space in data.spaces for _, point in data.points(space)]
     return [*accesses, *remarks(data.plot), *hollow_entries(points)]
 
@@ -257,10 +273,10 @@ def _footnotes(data: _WallData) -> list[str]:
         if space.bandwidth(roofline) is None
     ]
     groups: dict[tuple[str, str], list[int]] = {}
-    for number, kernel in enumerate(plot.kernels, 1):
+    for index, kernel in enumerate(plot.kernels):
         for space in data.spaces:
             reasons = {why for access, why in kernel.missing.items() if access.startswith(space.name)}
             if reasons and not any(point.work == space.name for point in kernel.points):
-                groups.setdefault((space.name, "; ".join(sorted(reasons))), []).append(number)
-    lines += [f"no {name} point for {text.listing(numbers)}: {why}" for (name, why), numbers in groups.items()]
+                groups.setdefault((space.name, "; ".join(sorted(reasons))), []).append(index)
+    lines += [f"no {name} point{for_whom(plot, members)}: {why}" for (name, why), members in groups.items()]
     return [text.plain(line) for line in (*plot.options.remarks, *lines)]

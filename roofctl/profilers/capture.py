@@ -18,6 +18,7 @@ from roofctl import __version__
 from roofctl.captures.draft import Draft, create, unwritable
 from roofctl.captures.manifest import Capture, Manifest
 from roofctl.core.errors import ApplicationFailed, InputError, Interrupted, NothingProfiled, RoofctlError, ToolTimeout
+from roofctl.core.kernel_filter import PREFIX, NameFilter
 from roofctl.profilers import ncu, nvprof
 from roofctl.profilers.choose import choose
 from roofctl.profilers.counters import Selected, check_sets
@@ -36,12 +37,6 @@ RANK_VARIABLES: Final = (
     "RANK",
 )
 
-_KEPT: Final = {name: Path(name).suffix for name in (ncu.REPORT, ncu.PACKED_REPORT)}
-"""Files of a failed run that are kept beside the captures, with the suffix they get; its log is another."""
-
-_PREFIX: Final = "regex:"
-"""How ncu's own --kernel-name marks a regular expression."""
-
 _MODULES: Final[dict[str, ModuleType]] = {"ncu": ncu, "nvprof": nvprof}
 
 
@@ -58,8 +53,7 @@ def plan(request: ProfileRequest, *, dry: bool = False) -> ProfilePlan:
         pending_gpu = pool.submit(find_gpu, request.device, request.env)
         sets = check_sets(request.sets)
         request, remarks = _without_prefix(request)
-        _check_pattern("--kernel", request.kernel)
-        _check_pattern("--exclude", request.exclude)
+        NameFilter(request.kernel, request.kernel_base, request.exclude).check()
         _check_macros(request)
         gpu = pending_gpu.result()
         choice = choose(request.profiler, gpu, ncu_tool.result if ncu_tool else ncu.find, dry=dry)
@@ -73,6 +67,8 @@ def plan(request: ProfileRequest, *, dry: bool = False) -> ProfilePlan:
             hint="choose another --set: roofctl quantities lists them",
         )
     remarks += [f"{choice.tool.name} {choice.tool.version}: {choice.why}"] if not choice.tool.assumed else [choice.why]
+    if choice.tool.name == "nvprof" and request.kernel:
+        remarks.append("nvprof filters by base names only: it counts all kernels, and --kernel applies to the results")
     if chip is None:
         known = f"{gpu.name} is not a chip that roofctl knows" if gpu else "no GPU is seen here"
         remarks.append(f"{known}: counters are those of a chip that has them all")
@@ -100,7 +96,7 @@ def profile(request: ProfileRequest, *, progress: Watch | None = None, planned: 
         run, capture = _captured(planned, draft, progress, started)
     except BaseException as error:
         # The report survives a fault of ours, a full disk, or a Ctrl-C while it is read.
-        kept = draft.discard(_KEPT)
+        kept = draft.discard(_reports(planned, draft))
         if isinstance(error, KeyboardInterrupt):
             raise _with_kept(Interrupted("interrupted"), kept) from error
         if isinstance(error, OSError):
@@ -118,7 +114,7 @@ def _captured(
     module: Any = _MODULES[planned.tool.name]
     run: ProfilerRun = module.run(planned, draft.folder, progress)
     if not run.kernels:
-        raise _nothing_kept(planned.request, run, draft)
+        raise _nothing_kept(planned, run, draft)
     return run, draft.finish(_manifest(planned, run, started))
 
 
@@ -169,23 +165,15 @@ def _check_macros(request: ProfileRequest) -> None:
 
 def _without_prefix(request: ProfileRequest) -> tuple[ProfileRequest, list[str]]:
     """The request with name filters as ncu spells them (``regex:``) made plain ones, and remarks on them."""
-    given = {"kernel": request.kernel, "exclude": request.exclude}
-    plain = {name: text.removeprefix(_PREFIX) for name, text in given.items()}
+    given = {"kernel": request.kernel, "kernel_base": request.kernel_base, "exclude": request.exclude}
+    plain = {name: text.removeprefix(PREFIX) for name, text in given.items()}
     remarks = [
-        f"--{name} takes a regular expression as it is: {_PREFIX} is dropped"
-        for name in given
-        if given[name] != plain[name]
+        f"--{name.replace('_', '-')} takes a regular expression as it is: {PREFIX} is dropped"
+        for name, text in given.items()
+        if text.startswith(PREFIX)
     ]
-    return replace(request, kernel=plain["kernel"], exclude=plain["exclude"]), remarks
-
-
-def _check_pattern(option: str, pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise InputError(
-            f"{option} {pattern!r} is no regular expression: {error}", hint="escape ( ) [ ] * + with a backslash"
-        ) from error
+    request = replace(request, kernel=plain["kernel"], kernel_base=plain["kernel_base"], exclude=plain["exclude"])
+    return request, remarks
 
 
 def capture_name(request: ProfileRequest, when: datetime) -> str:
@@ -241,8 +229,9 @@ def _manifest(planned: ProfilePlan, run: ProfilerRun, started: datetime) -> Mani
         passes=run.log.passes,
         kernels=run.kernels,
         kernel=request.kernel,
+        kernel_base=request.kernel_base,
         exclude=request.exclude,
-        filter_when_read=tool.name == "nvprof" and bool(request.kernel or request.exclude),
+        filter_when_read=tool.name == "nvprof" and bool(request.kernel or request.kernel_base or request.exclude),
         incomplete=_incomplete(request, run),
         data=run.data,
         roofctl_version=__version__,
@@ -288,14 +277,23 @@ def _stopped(request: ProfileRequest, run: ProfilerRun, kept: str) -> RoofctlErr
     return Interrupted(f"{how}; {kept}")
 
 
-def _nothing_kept(request: ProfileRequest, run: ProfilerRun, draft: Draft) -> RoofctlError:
+def _reports(planned: ProfilePlan, draft: Draft) -> dict[str, str]:
+    """What is kept of a run that failed, beside its log: all else that ncu left, by its new suffix."""
+    if planned.tool.name != "ncu" or not draft.folder.is_dir():
+        return {}
+    left = (path.name for path in draft.folder.iterdir() if path.is_file() and path.name not in ncu.SCRATCH)
+    stem = Path(ncu.REPORT).stem
+    return {name: name.removeprefix(stem) if name.startswith(f"{stem}.") else f".{name}" for name in left}
+
+
+def _nothing_kept(planned: ProfilePlan, run: ProfilerRun, draft: Draft) -> RoofctlError:
     """The error of a run without anything usable; its hint names the log and the report that are kept."""
-    kept = draft.discard({**({run.log_file: ".log"} if run.log_file else {}), **_KEPT})
+    kept = draft.discard({**({run.log_file: ".log"} if run.log_file else {}), **_reports(planned, draft)})
     error = run.error
     if error is None:
-        error = (
-            _stopped(request, run, "nothing was profiled") if run.stopped else NothingProfiled("no kernel was profiled")
-        )
+        error = NothingProfiled("no kernel was profiled")
+        if run.stopped:
+            error = _stopped(planned.request, run, "nothing was profiled")
     return _with_kept(error, kept)
 
 

@@ -62,7 +62,8 @@ def select(
         for name in names
         if name not in possible
         and name not in spared
-        and chooser.known_to_profiler(known.quantities[name])
+        and (chooser.known_to_profiler(known.quantities[name]) or known.quantities[name].unit)
+        and not known.quantities[name].hidden
         and not known.quantities[name].compositions
         and not chooser.comes_anyway(known.quantities[name], given)
     )

@@ -27,10 +27,11 @@ CLOCK_CONTROL: Final[ClockControl] = "none"
 CACHE_CONTROL: Final[CacheControl] = "all"
 
 REPORT: Final = "report.ncu-rep"
-PACKED_REPORT: Final = "report.ncu-repz"
-"""The name that ncu gives its report from 2026.3 on."""
 CSV: Final = "capture.csv"
 LOG: Final = "ncu.log"
+SCRATCH: Final = frozenset({CSV, LOG})
+"""Files beside the report."""
+_REPORT_LINE: Final = re.compile(r"==PROF== Report: (?P<path>\S.*?)\s*$")
 
 PASSES_COLUMN: Final = "profiler__replayer_passes"
 
@@ -88,14 +89,20 @@ def check(request: ProfileRequest, tool: Tool) -> None:
     require(tool, "--replay-mode", request.replay)
     require(tool, "--clock-control", request.clock_control or CLOCK_CONTROL)
     require(tool, "--cache-control", request.cache_control or CACHE_CONTROL)
-    if request.kernel or request.exclude:
+    named = request.kernel or request.kernel_base or request.exclude
+    if named:
         require(tool, "--kernel-name")
+    if request.kernel and request.kernel_base:
+        raise InputError(
+            "ncu has one name filter: --kernel and --kernel-base cannot be profiled together",
+            hint="give one of them here, and the other to roofctl report",
+        )
     if request.nvtx is not None:
         require(tool, "--nvtx-include")
     ranges = request.replay in ("range", "app-range")
-    if ranges and (request.kernel or request.exclude):
+    if ranges and named:
         raise InputError(
-            f"--replay {request.replay} profiles ranges, not kernels: --kernel and --exclude do nothing there",
+            f"--replay {request.replay} profiles ranges, not kernels: name filters do nothing there",
             hint="choose the range with --nvtx, or use --replay kernel",
         )
 
@@ -138,8 +145,10 @@ def _capture(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: 
 
 def _filters(request: ProfileRequest) -> list[str]:
     words: list[str] = []
-    if request.kernel or request.exclude:
-        words += ["--kernel-name-base", "function", "--kernel-name", name_filter(request.kernel, request.exclude)]
+    if request.kernel or request.kernel_base or request.exclude:
+        base = "function" if request.kernel_base else "mangled" if request.kernel.startswith("_Z") else "demangled"
+        expression = name_filter(request.kernel_base or request.kernel, request.exclude)
+        words += ["--kernel-name-base", base, "--kernel-name", expression]
     if request.launch_skip is not None:
         words += ["--launch-skip", str(request.launch_skip)]
     if request.launch_count is not None:
@@ -156,9 +165,15 @@ def name_filter(kernel: str, exclude: str) -> str:
 
     ncu takes one name filter; its engine (Boost, Perl syntax) knows lookahead.
     """
+    kernel, exclude = _with_casts(kernel), _with_casts(exclude)
     if not exclude:
         return f"regex:{kernel}"
     return f"regex:^(?!.*(?:{exclude}))" + (f".*(?:{kernel})" if kernel else "")
+
+
+def _with_casts(pattern: str) -> str:
+    """``f<4`` as an expression for ``f<(int)4`` too, as ncu spells demangled names."""
+    return re.sub(r"(<|, )(?=-?\d)", r"\1(?:\\([a-z ]+\\))?", pattern)
 
 
 def _nvtx_forms(name: str) -> list[str]:
@@ -188,7 +203,7 @@ def run(plan: ProfilePlan, folder: Path, watch: Watch | None = None) -> Profiler
     log = watcher.log()
     if ran.returncode and not ran.stopped and not log.lines:
         log = _refusal(plan, command, folder)
-    exports, launches, counters, problem = _page(plan, folder)
+    exports, launches, counters, problem = _page(plan, folder, log)
     kernels = launches if counters.intersection(asked) else 0
     result = ProfilerRun(
         commands=(command, *exports),
@@ -222,7 +237,9 @@ def _refusal(plan: ProfilePlan, command: Command, folder: Path) -> ProfilerLog:
     return watcher.log()
 
 
-def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozenset[str], RoofctlError | None]:
+def _page(
+    plan: ProfilePlan, folder: Path, log: ProfilerLog
+) -> tuple[list[Command], int, frozenset[str], RoofctlError | None]:
     """Write the raw page of the report, if there is one: from the report itself, else by a second start of ncu.
 
     Returns the commands run for it, its launches, its counters with values, and what went wrong.
@@ -230,7 +247,7 @@ def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozense
     from roofctl.profilers import results  # noqa: PLC0415 - loads pandas: not before the application runs
 
     asked = plan.selected.counters
-    report = next((folder / name for name in (REPORT, PACKED_REPORT) if (folder / name).exists()), None)
+    report = report_in(folder, log.lines)
     if report is None:
         return [], 0, frozenset(), None
     # Where NVIDIA's reader fails, ncu may print the report, or the reason why it cannot.
@@ -251,10 +268,23 @@ def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozense
         except NoKernels:
             problem = _unprintable(plan, completed.stdout + completed.stderr)
         except RoofctlError as error:
-            problem = error
+            problem = error if completed.stdout.strip() else _unprintable(plan, completed.stderr)
         if DEVICE_COLUMNS[0] in counters and counters.intersection(asked):
             break
     return commands, launches, counters, problem
+
+
+def report_in(folder: Path, lines: Sequence[str] = ()) -> Path | None:
+    """The report that ncu wrote into ``folder``, whatever its name, or where it says it did; None without one.
+
+    ncu is asked for ``REPORT``, and calls it ``report.ncu-repz`` from 2026.3 on.
+    """
+    if (folder / REPORT).exists():
+        return folder / REPORT
+    others = sorted(each for each in folder.iterdir() if each.is_file() and each.name not in SCRATCH)
+    matches = (_REPORT_LINE.match(line) for line in lines)
+    others += [path for match in matches if match and (path := Path(match["path"])).is_file()]
+    return next(iter(others), None)
 
 
 def passes(page: Path) -> int | None:

@@ -65,9 +65,9 @@ def check(request: ProfileRequest, tool: Tool) -> None:
             raise InputError(
                 f"nvprof has no {option}", hint="leave it out, or use ncu where the GPU allows (--profiler ncu)"
             )
-    if ":" in request.kernel:
+    if ":" in request.kernel_base:
         raise InputError(
-            f"nvprof cannot filter by {request.kernel!r}: a colon separates the parts of its filter",
+            f"nvprof cannot filter by {request.kernel_base!r}: a colon separates the parts of its filter",
             hint="filter by the base name, without its scope",
         )
 
@@ -92,7 +92,7 @@ def _runs(request: ProfileRequest, tool: Tool, asked: Sequence[str], folder: Pat
 def _scope(request: ProfileRequest) -> list[str]:
     """Options that hold for the counters named after them."""
     words = ["--devices", str(request.device)] if request.device is not None else []
-    words += ["--kernels", f"::{request.kernel}:"] if request.kernel else []
+    words += ["--kernels", f"::{request.kernel_base}:"] if request.kernel_base else []
     return [*words, "--replay-mode", request.replay]
 
 

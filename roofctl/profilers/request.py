@@ -25,15 +25,16 @@ class ProfileRequest:
 
     ``argv`` is the application and its arguments. ``output`` is the folder that holds captures; None means
     ``roofctl-captures`` in the current folder. ``cwd`` is the application's folder, ``env`` is added to its
-    environment, ``timeout`` counts seconds per profiler run. ``kernel`` and ``exclude`` are regular expressions
-    for base names. ``clock_control`` and ``cache_control`` None mean roofctl's defaults: clocks left alone, and
-    caches flushed where the profiler can.
+    environment, ``timeout`` counts seconds per profiler run. ``kernel``, ``kernel_base`` and ``exclude`` are
+    regular expressions, as in ``NameFilter``. ``clock_control`` and ``cache_control`` None mean roofctl's defaults:
+    clocks left alone, and caches flushed where the profiler can.
     """
 
     argv: tuple[str, ...]
     sets: tuple[str, ...] = ("default",)
     profiler: ProfilerChoice = "auto"
     kernel: str = ""
+    kernel_base: str = ""
     exclude: str = ""
     launch_skip: int | None = None
     launch_count: int | None = None
@@ -53,6 +54,7 @@ class ProfileRequest:
         """The options that choose launches, as the user wrote them; empty when all are profiled."""
         named = {
             "--kernel": self.kernel,
+            "--kernel-base": self.kernel_base,
             "--exclude": self.exclude,
             "--nvtx": self.nvtx,
             "--launch-skip": self.launch_skip,

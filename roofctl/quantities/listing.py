@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe, document
+from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe
+from roofctl.quantities.documents import document
 
 
 def listing(known: Catalogue, chip: str, profiler: str, sets: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -15,7 +16,7 @@ def listing(known: Catalogue, chip: str, profiler: str, sets: Sequence[str] = ()
     """
     return [
         _row(known, quantity, chip, profiler)
-        for quantity in known.quantities.values()
+        for quantity in known.shown.values()
         if not sets or set(sets) & set(quantity.sets)
     ]
 
@@ -69,6 +70,8 @@ def _why_not(known: Catalogue, recipes: list[Recipe], chip: str, profiler: str) 
 
 def formula(recipe: Recipe) -> str:
     """A recipe as text: ``a + 4 x b``, ``(a + b) / 32``, ``a / b``."""
+    if recipe.formula:
+        return str(recipe.formula)
     if recipe.operation != "sum":
         return {"quotient": " / ", "product": " x "}[recipe.operation].join(recipe.counters)
     text = _formula(recipe.counters)

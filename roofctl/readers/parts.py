@@ -11,7 +11,8 @@ import pandas as pd
 import pyarrow as pa
 
 from roofctl.launches.table import IDENTITY, Part, counts_work
-from roofctl.readers.convert import Cells, Converter, Launches, prefix_of
+from roofctl.readers.cells import Cells, Launches, prefix_of
+from roofctl.readers.convert import Converter
 
 
 def to_parts(batch: Sequence[Launches], converter: Converter) -> list[Part]:
@@ -66,7 +67,12 @@ def _columns(pieces: Sequence[Launches], converter: Converter) -> dict[str, Any]
     names = sorted(order, key=order.__getitem__)
     cells = [_joined([(len(piece), piece.cells.pop(name, None)) for piece in pieces]) for name in names]
     counters = [prefix_of(name)[1] for name in names]
-    return dict(zip(names, converter.columns(list(zip(counters, cells, strict=True))), strict=True))
+    columns = dict(zip(names, converter.columns(list(zip(counters, cells, strict=True))), strict=True))
+    rounded = converter.catalogue.rounded()
+    for name, each in zip(names, cells, strict=True):
+        if name in rounded and (steps := converter.steps(each)) is not None:
+            columns[f"step:{name}"] = steps
+    return columns
 
 
 def _joined(pieces: Sequence[tuple[int, Cells | None]]) -> Cells:

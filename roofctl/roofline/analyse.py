@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from roofctl import advice
 from roofctl.advice import Finding
-from roofctl.core.kernel_names import short_names
 from roofctl.core.levels import LEVEL_LABELS
 from roofctl.core.notes import Note
+from roofctl.core.short_names import Names, short_names
 from roofctl.launches.aggregate import KernelTable
 from roofctl.quantities import Chip
 from roofctl.roofline import flop, instruction
@@ -23,6 +23,7 @@ from roofctl.roofline.limits import KernelLimit, limit_of
 from roofctl.roofline.machine import Machine
 from roofctl.roofline.missing import Reasons
 from roofctl.roofline.model import KernelPoints, Model, Roofline
+from roofctl.roofline.naming import row_names
 from roofctl.roofline.select import Selection, select
 
 
@@ -76,26 +77,29 @@ def analyse(
     with_advice: bool = True,
     memory_label: str = LEVEL_LABELS["hbm"],
     incomplete: Mapping[str, str] | None = None,
+    names: Names = "short",
 ) -> ModelResults:
     """Results of the selected kernels; with a machine also fractions, bounds, verdicts and advice.
 
     ``ranks`` are those of sources that belong to one of a job's processes. ``memory_label`` is how the level ``hbm``
     is printed. ``incomplete`` has the reason for each source whose run did not end as it should.
+    ``names``: what kernels are called; a name rests on all kernels of the table, selected or not.
     Where only the other count of instructions was captured it is used, with a note.
     Kernels of several captures stay apart and carry their source; shares are of all kernels'
     time, selected or not. Raises InputError that lists the kernels when the selection is empty, and
     one that names the metric set where the FLOP model has nothing to count.
     """
     choice = choice or ModelChoice()
-    rows = select(table, selection or Selection())
-    shorts = short_names(table.frame["kernel"].iloc[rows])
-    kernels = kernels_of(table, rows, shorts, ranks or {}, memory_label, incomplete)
+    shorts = short_names(table.frame["kernel"])
+    rows, taken = select(table, selection or Selection(), shorts)
+    called = row_names(table, shorts, names)
+    kernels = kernels_of(table, rows, [called[row] for row in rows], ranks or {}, memory_label, incomplete)
     work = _Work(choice, machine, chip, several=len(table.captures) > 1, with_advice=with_advice)
     if choice.model == "flop":
         flop.check_counted(kernels)
         flop.note_sets(kernels, work.reasons)
     explained = [each for number, kernel in enumerate(kernels) for each in work.explained(kernel, number)]
-    of_captures = tuple(note for capture in table.captures for note in capture.notes)
+    of_captures = (*(note for capture in table.captures for note in capture.notes), *taken)
     notes = [*of_captures, *work.reasons.notes(len(kernels))]
     notes += above_roof([each.result.points for each in explained], work.roofline) if work.roofline else []
     return ModelResults(tuple(kernels), tuple(explained), tuple(notes), choice.model, of_captures)

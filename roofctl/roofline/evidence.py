@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from roofctl.core.kernel_names import base_name
 from roofctl.core.levels import LEVELS
 from roofctl.roofline.flop import operations_of
 from roofctl.roofline.instruction import InstructionResult
@@ -28,7 +29,7 @@ def evidence(result: InstructionResult, limit: KernelLimit, machine: Machine | N
         "blocks": limit.size.blocks,
         "headroom_seconds": limit.headroom_seconds,
         "kernel": kernel.name,
-        "short_name": kernel.short_name,
+        "function": base_name(kernel.name),
         "launches": kernel.launches,
         "memory_label": kernel.memory_label,
         "block": _shape(kernel.block),

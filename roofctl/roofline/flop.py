@@ -8,14 +8,13 @@ from typing import Final
 
 from roofctl import advice
 from roofctl.core.errors import InputError
-from roofctl.core.levels import LEVELS
 from roofctl.core.precisions import CHOOSABLE, COUNTED, PRECISIONS
 from roofctl.core.units import percent
 from roofctl.quantities import Chip
 from roofctl.roofline import spread
 from roofctl.roofline.kernel import Kernel
-from roofctl.roofline.missing import Reasons
-from roofctl.roofline.model import WORK_LABELS, KernelPoints, Roofline
+from roofctl.roofline.missing import Reasons, is_derived
+from roofctl.roofline.model import WORK_LABELS, KernelPoints, Roofline, all_levels
 from roofctl.roofline.result import Result, points_of
 from roofctl.roofline.traffic import Traffic, missing_levels, note_levels, note_time, traffic_of
 
@@ -132,7 +131,7 @@ def results(
         reasons.add(note_text, kernel.short_name)
     if not works:
         why_none = _why_none(kernel, precisions, reasons)
-        points = _points(kernel, None, None, {}, dict.fromkeys(LEVELS, why_none), "", note)
+        points = _points(kernel, None, None, {}, dict.fromkeys(all_levels(), why_none), "", note)
         return [FlopResult(kernel, None, None, traffic, points, none=why_none)]
     note_levels(kernel, traffic, reasons)
     if "fp16" in works and only_fma(kernel):
@@ -140,6 +139,8 @@ def results(
     for work in works:
         if PRECISIONS[work].note:
             reasons.add(f"{WORK_LABELS[work]}: {PRECISIONS[work].note}", kernel.short_name)
+        if is_derived(caveat := kernel.caveats.get(CHOOSABLE[work], "")):
+            reasons.add(f"{WORK_LABELS[work]} operations: {caveat}", kernel.short_name)
     return [_result(kernel, work, traffic, note) for work in works]
 
 
@@ -250,6 +251,8 @@ def _exactness(kernel: Kernel, work: str, caveat: str) -> str:
     for word in ("estimate", "lower bound", "upper bound"):
         if word in caveat:
             return f"{word} of the operations"
+    if caveat.startswith("derived"):
+        return "operations derived"
     return "operations not exact" if caveat else ""
 
 

@@ -32,7 +32,8 @@ class Kernel:
     ``spreads`` holds the smallest and the largest launch of a quantity, where both are known.
     ``rank`` is that of the process of a parallel job, where the input has one. ``occurrence`` is the number of the
     launch among those of its kernel, from 1, where launches are not grouped. ``memory_label`` is how the level
-    ``hbm`` is printed. ``incomplete``: why its capture is not complete; empty where it is.
+    ``hbm`` is printed. ``incomplete``: why its capture is not complete; empty where it is. ``timed_by`` is the profiler
+    whose times they are.
     """
 
     name: str
@@ -50,13 +51,14 @@ class Kernel:
     memory_label: str = LEVEL_LABELS["hbm"]
     occurrence: int | None = None
     incomplete: str = ""
+    timed_by: str = "ncu"
 
     def __getitem__(self, quantity: str) -> Any:
         return self.values.get(quantity)
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this kernel's GPU."""
-        return level_label(level, self.memory_label)
+        return catalogue().levels.get(level) or level_label(level, self.memory_label)
 
     def reason(self, quantity: str) -> str:
         """Why ``quantity`` has no value."""
@@ -76,24 +78,26 @@ class Kernel:
 def kernels_of(
     table: KernelTable,
     rows: Sequence[int],
-    short_names: Mapping[str, str],
+    names: Sequence[str],
     ranks: Mapping[str, int],
     memory_label: str = LEVEL_LABELS["hbm"],
     incomplete: Mapping[str, str] | None = None,
 ) -> list[Kernel]:
     """Kernels of the rows of ``table``, in the order given; shares are of the time of all kernels of a capture.
 
-    ``ranks`` and ``incomplete`` (why a capture is not complete) are by source.
+    ``names``: what each is called, in the same order. ``ranks`` and ``incomplete`` (why a capture is not complete) are
+    by source.
     """
     totals: dict[Any, Any] = {}
     if table.has("seconds"):
         totals = {capture: plain(times.sum()) for capture, times in table.frame.groupby("capture")["seconds_total"]}
     counts = [name for name, quantity in catalogue().quantities.items() if quantity.dimension == "count"]
     kernels = []
-    for row, record in zip(rows, _records(table.frame, rows), strict=True):
-        values = {name: record.get(name) for name in (*catalogue().quantities, *_TIMES)}
-        values.update({name: _count(record, name) for name in counts})
+    for row, name, record in zip(rows, names, _records(table.frame, rows), strict=True):
+        values = {key: record.get(key) for key in (*catalogue().quantities, *_TIMES)}
+        values.update({key: _count(record, key) for key in counts})
         capture = table.captures[record["capture"]]
+        values.update(_quotients(values))
         differing = _differing(record)
         values.update(dict.fromkeys(differing))
         own, total = values["seconds_total"], totals.get(record["capture"])
@@ -101,7 +105,7 @@ def kernels_of(
         kernels.append(
             Kernel(
                 name=record["kernel"],
-                short_name=short_names[record["kernel"]],
+                short_name=name,
                 launches=int(record["launches"]),
                 grid=record["grid"],
                 block=record["block"],
@@ -112,12 +116,23 @@ def kernels_of(
                 missing={**capture.missing, **differing} if differing else capture.missing,
                 spreads=dict(_spreads(record)),
                 rank=ranks.get(source),
+                timed_by=record["timed_by"] or "",
                 memory_label=memory_label,
                 occurrence=record["occurrence"] + 1 if "occurrence" in record else None,
                 incomplete="; ".join((incomplete or {}).get(each, "") for each in source.split(", ")).strip("; "),
             )
         )
     return kernels
+
+
+def _quotients(values: Mapping[str, Any]) -> dict[str, float | None]:
+    """Ratios of the user's own over all launches: what is divided is summed first."""
+    result = {}
+    for quantity in catalogue().own:
+        above, below = (values[name] for name in quantity.quotient) if quantity.quotient else (None, None)
+        if quantity.quotient and values[quantity.name] is not None:
+            result[quantity.name] = above / below if above is not None and below else None
+    return result
 
 
 def _records(frame: pd.DataFrame, rows: Sequence[int]) -> list[dict[str, Any]]:

@@ -120,6 +120,8 @@ class _Compute:
 def _instructions(kernel: Kernel, roofline: Roofline) -> _Compute:
     """Seconds to issue all warp instructions: each takes one issue slot, however many lanes are active."""
     issued, threads = kernel["issued_warp_instructions"], kernel["thread_instructions"]
+    if roofline.peak is None:
+        return _Compute(None, missing=f"no ceiling: {roofline.absent.get(ISSUE, 'not known for this GPU')}")
     if issued is not None:
         return _Compute(issued / roofline.peak.per_second, ISSUE)
     if threads is not None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from roofctl.advice.thresholds import Thresholds, thresholds
 from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES
+from roofctl.quantities import catalogue
 from roofctl.roofline.flop import operations_of
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.machine import Machine
@@ -141,28 +142,32 @@ def _uses(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | Non
     if not seconds:
         return
     roofline = machine.instruction if machine else None
-    for level in ("l2", "hbm"):
+    for level in ("l2", "hbm", *catalogue().levels):
         moved, bandwidth = traffic[level].transactions, roofline.bandwidth(level) if roofline else None
         if moved is not None and bandwidth:
             yield level, _bytes(moved * SECTOR_BYTES / seconds, bandwidth.bytes_per_second)
-    if kernel["l2_input"] is not None:
-        yield "l2_input", Use(kernel["l2_input"])
     yield from _first_level(kernel, traffic["l1"].transactions, roofline, seconds)
+    yield from _links(kernel, machine, seconds)
+    issued = kernel["issued_warp_instructions"]
+    rate, active = issued / seconds if issued is not None else None, kernel["issue_active"]
+    if active is not None:
+        yield "issue", Use(active, rate, "warp_inst/s")
+    elif rate is not None and roofline and roofline.peak:
+        yield "issue", Use(rate / roofline.peak.per_second, rate, "warp_inst/s")
+    yield from _pipes(kernel, machine, seconds)
+    for resource, quantity in (("l2_input", "l2_input"), ("atomics", "atomic_unit")):
+        if kernel[quantity] is not None:
+            yield resource, Use(kernel[quantity])
+    if machine and machine.launch_seconds:
+        yield "launch", Use(machine.launch_seconds / kernel["seconds"])
+
+
+def _links(kernel: Kernel, machine: Machine | None, seconds: float) -> Iterator[tuple[str, Use]]:
+    """Host and peer memory, where the rate of the link is known."""
     for resource, quantity in (("system", "system_sectors"), ("peer", "peer_sectors")):
         link = machine.links.get(resource) if machine else None
         if link and kernel[quantity] is not None:
             yield resource, _bytes(kernel[quantity] * SECTOR_BYTES / seconds, link)
-    issued = kernel["issued_warp_instructions"]
-    if kernel["issue_active"] is not None or (issued is not None and roofline):
-        rate = issued / seconds if issued is not None else None
-        active = kernel["issue_active"]
-        fraction = active if active is not None else (rate or 0.0) / roofline.peak.per_second  # type: ignore[union-attr]
-        yield "issue", Use(fraction, rate, "warp_inst/s")
-    yield from _pipes(kernel, machine, seconds)
-    if kernel["atomic_unit"] is not None:
-        yield "atomics", Use(kernel["atomic_unit"])
-    if machine and machine.launch_seconds:
-        yield "launch", Use(machine.launch_seconds / kernel["seconds"])
 
 
 def _bytes(rate: float, ceiling: float) -> Use:
@@ -255,7 +260,7 @@ def _named(
 
 def _queue(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str | None:
     """A unit that takes its work one after the other, so that its use says less than its queue."""
-    busiest = max((name for name in uses if name in _ORDER), key=lambda name: uses[name].fraction, default="")
+    busiest = max((name for name in uses if name in _order()), key=lambda name: uses[name].fraction, default="")
     if busiest == "atomics" and uses[busiest].fraction >= limits.atomic_unit_busy:
         return "serialised"
     stalls = _stalls(kernel)
@@ -277,11 +282,11 @@ def _too_little(uses: Mapping[str, Use], size: LaunchSize, limits: Thresholds) -
 
 def _binding(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str | None:
     """The resource with the largest use, of those near their ceiling."""
-    near = {name: use.fraction for name, use in uses.items() if name in _ORDER and use.fraction >= limits.near_roof}
+    near = {name: use.fraction for name, use in uses.items() if name in _order() and use.fraction >= limits.near_roof}
     if not near:
         return None
     most = max(near.values())
-    name = next(name for name in _ORDER if near.get(name, 0.0) >= most - limits.equal_uses)
+    name = next(name for name in _order() if near.get(name, 0.0) >= most - limits.equal_uses)
     if name == "atomics" and (mean := kernel["atomic_units"]) and most >= limits.one_slice * mean:
         return "serialised"
     if name == "l1" and _mostly_shared(kernel, limits):
@@ -290,6 +295,11 @@ def _binding(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str
     if name == "l1" and near.get("lsu", 0.0) >= most - limits.equal_uses and _moves_little(kernel, limits):
         return "lsu"
     return name
+
+
+def _order() -> tuple[str, ...]:
+    """Resources, those of the user's own first: they are the most specific."""
+    return (*catalogue().levels, *_ORDER)
 
 
 def _no_ceiling(kernel: Kernel, level: str) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from roofctl.core.levels import LEVEL_LABELS, level_label
+from roofctl.core.levels import LEVEL_LABELS, LEVELS, level_label
 from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import SECTOR_BYTES
+from roofctl.quantities import catalogue
 
 Model = Literal["instruction", "flop"]
 """What a roofline counts: warp instructions per transaction, or operations per byte."""
@@ -30,15 +31,31 @@ WORK_LABELS: Final[Mapping[str, str]] = {
     **{name: precision.label for name, precision in PRECISIONS.items()},
 }
 
-Basis = Literal["theoretical", "measured"]
+Basis = Literal["theoretical", "measured", "given"]
+"""``given``: stated by the user."""
+
 Bound = Literal["memory", "compute"]
 
 ABOVE_ROOF: Final = 1.03
 """A point this far above its ceiling is reported: counters and clocks are good to about 3 %."""
 
 
+CALIBRATE: Final = "calibrate"
+"""Source of a measured ceiling."""
+
+REPORT: Final = "report"
+"""Source of a ceiling that follows from counters of the capture itself."""
+
+TRUST: Final = (CALIBRATE, "vendor", REPORT, "driver", "derived", "third-party", "memory")
+"""Sources of ceilings, the most trusted first; all but two are bases of the facts of a GPU profile."""
+
 BOOST: Final = "boost"
 """Origin of a clock that is the GPU's boost clock."""
+
+
+def all_levels() -> tuple[str, ...]:
+    """The memory levels from the SM outwards, then those of the user's own."""
+    return (*LEVELS, *catalogue().levels)
 
 
 @dataclass(frozen=True)
@@ -52,13 +69,17 @@ class Clock:
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """The ceiling of one memory level, in bytes per second. ``origin`` says where it comes from."""
+    """The ceiling of one memory level, in bytes per second.
+
+    ``origin`` says how it follows, ``source`` how far it is to be trusted: by the weakest of the facts behind it.
+    """
 
     level: str
     bytes_per_second: float
     basis: Basis
     clock: Clock | None = None
     origin: str = ""
+    source: str = ""
 
     @property
     def transactions_per_second(self) -> float:
@@ -98,6 +119,7 @@ class Peak:
     origin: str = ""
     work: str = ISSUE
     sustained: Sustained | None = None
+    source: str = ""
 
     def at_clock(self, clock: Clock) -> Peak:
         """This ceiling at another SM clock; clocks of other domains leave it as it is."""
@@ -142,12 +164,13 @@ class Roofline:
     """A set of ceilings of one GPU: a peak per type of work and at most one bandwidth per level.
 
     ``absent`` says, per level or type of work, why a ceiling is not known; a missing ceiling is never 0.
-    ``peak`` is the highest of the peaks, ``others`` are the rest. ``shared`` is the bandwidth of shared memory,
-    which is part of L1 and no level of its own. ``memory_label`` is the printed name of the level ``hbm``.
+    ``peak`` is the highest of the peaks, None where no peak is known; ``others`` are the rest. ``shared`` is the
+    bandwidth of shared memory, which is part of L1 and no level of its own. ``memory_label`` is the printed name of
+    the level ``hbm``.
     """
 
     gpu: str
-    peak: Peak
+    peak: Peak | None
     bandwidths: tuple[Bandwidth, ...]
     absent: Mapping[str, str] = field(default_factory=dict)
     model: Model = "instruction"
@@ -156,19 +179,33 @@ class Roofline:
     memory_label: str = LEVEL_LABELS["hbm"]
 
     def label(self, level: str) -> str:
-        """The printed name of a level: L1, L2, and HBM or DRAM by the board's memory."""
-        return level_label(level, self.memory_label)
+        """The printed name of a level: L1, L2, HBM or DRAM by the board's memory, or as the user's own is called."""
+        return catalogue().levels.get(level) or level_label(level, self.memory_label)
 
     @property
     def basis(self) -> Basis:
-        """``measured`` where any peak or bandwidth is; a peak that nothing measures is theoretical even then."""
-        bases = [*(peak.basis for peak in self.peaks), *(bandwidth.basis for bandwidth in self.bandwidths)]
-        return "measured" if "measured" in bases else "theoretical"
+        """``measured`` where any peak or bandwidth is; a peak that nothing measures is theoretical even then.
+
+        ``given`` only where all of them are.
+        """
+        bases = {*(peak.basis for peak in self.peaks), *(bandwidth.basis for bandwidth in self.bandwidths)}
+        own: tuple[Basis, ...] = ("measured", "theoretical", "given")
+        return next((basis for basis in own if basis in bases), "theoretical")
+
+    @property
+    def given(self) -> tuple[Peak | Bandwidth, ...]:
+        """The ceilings that the user stated."""
+        ceilings: tuple[Peak | Bandwidth, ...] = (
+            *self.bandwidths,
+            *((self.shared,) if self.shared else ()),
+            *self.peaks,
+        )
+        return tuple(ceiling for ceiling in ceilings if ceiling.basis == "given")
 
     @property
     def peaks(self) -> tuple[Peak, ...]:
         """Every peak, the highest first."""
-        return (self.peak, *self.others)
+        return (self.peak, *self.others) if self.peak else ()
 
     def peak_of(self, work: str) -> Peak | None:
         """The peak of one type of work, or None when it is not known."""
@@ -190,8 +227,13 @@ class Roofline:
         return None if traffic is None or peak is None else peak.per_second / traffic
 
     def attainable(self, level: str, intensity: float, work: str | None = None) -> float | None:
-        """Work per second that the level allows at this intensity: min(peak, BW x intensity)."""
+        """Work per second that the level allows at this intensity: min(peak, BW x intensity).
+
+        In a roofline without any peak it is BW x intensity.
+        """
         traffic = self.traffic_per_second(level)
+        if traffic is not None and self.peak is None:
+            return traffic * intensity
         peak = self.peak if work is None else self.peak_of(work)
         return None if traffic is None or peak is None else min(peak.per_second, traffic * intensity)
 
@@ -211,7 +253,7 @@ class Roofline:
 
         return replace(
             self,
-            peak=replace(self.peak, per_second=self.peak.per_second * share),
+            peak=replace(self.peak, per_second=self.peak.per_second * share) if self.peak else None,
             others=tuple(replace(peak, per_second=peak.per_second * share) for peak in self.others),
             bandwidths=tuple(part(b) for b in kept),
             shared=part(self.shared) if self.shared else None,
@@ -222,7 +264,7 @@ class Roofline:
         """The same roofline with every ceiling of that clock's domain scaled to it."""
         return replace(
             self,
-            peak=self.peak.at_clock(clock),
+            peak=self.peak.at_clock(clock) if self.peak else None,
             others=tuple(peak.at_clock(clock) for peak in self.others),
             bandwidths=tuple(b.at_clock(clock) for b in self.bandwidths),
             shared=self.shared.at_clock(clock) if self.shared else None,
@@ -308,10 +350,10 @@ def assess(point: Point, roofline: Roofline) -> Assessment | None:
     """A point compared with its level's ceiling; None when that is not known, or allows nothing (intensity 0)."""
     attainable = roofline.attainable(point.level, point.intensity, point.work)
     ridge = roofline.ridge(point.level, point.work)
-    if not attainable or ridge is None:
+    if not attainable:
         return None
     fraction = point.per_second / attainable
-    bound: Bound = "memory" if point.intensity < ridge else "compute"
+    bound: Bound = "memory" if ridge is None or point.intensity < ridge else "compute"
     roof = f"the {roofline.label(point.level)} roof" if bound == "memory" else peak_words(point.work)
     if fraction > ABOVE_ROOF:
         verdict = f"{fraction:.0%} of {roof}: above it, so a clock, a counter or the GPU profile does not fit"

@@ -2,62 +2,59 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from roofctl.core.errors import InputError
-from roofctl.core.kernel_names import base_name, matches, some
+from roofctl.core.kernel_filter import NameFilter
+from roofctl.core.kernel_names import some
+from roofctl.core.notes import Note
 from roofctl.launches.aggregate import KernelTable
 
 
 @dataclass(frozen=True)
-class Selection:
-    """Which kernels to keep.
+class Selection(NameFilter):
+    """Which kernels to keep: those that the name filters keep, and of them the ``top`` longest by total time."""
 
-    ``kernel`` and ``exclude`` are regular expressions, searched in the function's base name or, with
-    ``match_full``, in the full name; ``top`` keeps the N with the longest total time.
-    """
-
-    kernel: str = ""
-    exclude: str = ""
-    match_full: bool = False
     top: int | None = None
 
-    def keeps(self, kernel: str) -> bool:
-        """Whether the name filters keep ``kernel``."""
-        return matches(kernel, self.kernel, self.exclude, full=self.match_full)
 
-    def check(self) -> None:
-        """Raise InputError when a filter is no regular expression."""
-        for option, pattern in (("--kernel", self.kernel), ("--exclude", self.exclude)):
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise InputError(
-                    f"{option} {pattern!r} is not a regular expression: {error}",
-                    hint="put a backslash before ( ) [ ] * + ? to match them as they are",
-                ) from error
+def select(table: KernelTable, selection: Selection, shown: Mapping[str, str]) -> tuple[list[int], list[Note]]:
+    """Rows of the kernels to show, by total time (longest first), then name, then capture; and what filters took.
 
-
-def select(table: KernelTable, selection: Selection) -> list[int]:
-    """Rows of the kernels to show: by total time (longest first), then name, then capture.
-
-    Raises InputError that lists the kernels where none is left.
+    ``shown`` are the short names of all kernels. Raises InputError that lists the kernels where none is left.
     """
     selection.check()
     frame = table.frame
     kept = frame[["kernel", "capture"]]
-    if selection.kernel or selection.exclude:
+    notes: list[Note] = []
+    if selection.given():
         names = frame["kernel"].unique()
-        kept = kept[frame["kernel"].isin([name for name in names if selection.keeps(name)])]
-    if kept.empty:
-        filters = (("--kernel", selection.kernel), ("--exclude", selection.exclude))
-        given = " ".join(f"{option} {pattern!r}" for option, pattern in filters if pattern)
-        raise InputError(
-            f"no kernel is left by {given}; the input has: {some(list(dict.fromkeys(map(base_name, names))), 12)}",
-            hint="filters match the function's base name; --match-full matches the full name",
-        )
+        left = [name for name in names if selection.keeps(name, shown[name])]
+        kept = kept[frame["kernel"].isin(left)]
+        if not left:
+            raise InputError(
+                f"no kernel is left by {selection.given()}; the input has: {some([shown[n] for n in names], 12)}",
+                hint="--kernel and --exclude search the demangled name and the short one, --kernel-base the "
+                "function's base name",
+            )
+        share = _share_of_time(table, left)
+        notes.append(Note(f"{selection.given()} takes {len(left)} of {len(names)} kernels{share}", asked=True))
     shorter = -frame["seconds_total"].astype("Float64").fillna(0.0) if "seconds_total" in frame else 0.0
     ordered = kept.assign(shorter=shorter).sort_values(["shorter", "kernel", "capture"], kind="stable")
     rows: list[int] = ordered.index[: selection.top].tolist()
-    return rows
+    return rows, notes
+
+
+def _share_of_time(table: KernelTable, kernels: list[str]) -> str:
+    """``, 62 % of the time``; of several captures the smallest and the largest share, empty where it is not known."""
+    if not table.has("seconds"):
+        return ""
+    frame = table.frame[["capture", "kernel", "seconds_total"]].dropna()
+    kept = frame["seconds_total"].where(frame["kernel"].isin(kernels), 0)
+    shares = kept.groupby(frame["capture"]).sum() / frame.groupby("capture")["seconds_total"].sum()
+    shares = shares.dropna()
+    if shares.empty:
+        return ""
+    low, high = (f"{float(share) * 100:.3g}" for share in (shares.min(), shares.max()))
+    return f", {low} % of the time" if low == high else f", {low} to {high} % of the time of their captures"

@@ -19,7 +19,8 @@ from typing import Final
 
 from roofctl.core.levels import LEVEL_LABELS, LEVELS, level_label
 from roofctl.core.units import duration
-from roofctl.roofline.model import ABOVE_ROOF
+from roofctl.quantities import catalogue
+from roofctl.roofline.model import ABOVE_ROOF, all_levels
 
 COMPUTE: Final = "compute"
 LAUNCH: Final = "launch"
@@ -59,7 +60,7 @@ class Timing:
 
     def label(self, bound: str) -> str:
         """A bound as it is printed: a level by its label for this GPU, ``compute`` and ``launch`` as they are."""
-        return level_label(bound, self.memory_label)
+        return catalogue().levels.get(bound) or level_label(bound, self.memory_label)
 
     def memory(self, levels: Sequence[str] = LEVELS) -> tuple[str, float] | None:
         """The level among ``levels`` that takes longest, and its seconds; None when none of them is known."""
@@ -137,7 +138,7 @@ def total(timings: Sequence[Timing], levels: Sequence[str] = LEVELS) -> Total:
         seconds=add(MEASURED, lambda t: t.seconds),
         compute_seconds=add(COMPUTE, lambda t: t.compute_seconds),
         memory_seconds=add("memory", lambda t: slowest[1] if (slowest := t.memory(levels)) else None),
-        level_seconds={level: add(level, lambda t, level=level: t.level_seconds.get(level)) for level in LEVELS},  # type: ignore[misc]
+        level_seconds={level: add(level, lambda t, level=level: t.level_seconds.get(level)) for level in all_levels()},  # type: ignore[misc]
         launch_seconds=add(LAUNCH, lambda t: t.launch_seconds),
         bound_seconds=add("bound", lambda t: t.bound_seconds),
         lacking=lacking,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from roofctl.core.levels import LEVELS
 from roofctl.launches.evaluate import PASSED_BY, l1_was_passed_by
 from roofctl.quantities import Chip
 from roofctl.roofline.kernel import Kernel
 from roofctl.roofline.missing import Reasons
+from roofctl.roofline.model import all_levels
 
 _SHORT_SECONDS: Final = 20e-6
 """Of shorter kernels a profiler's time is not good to 10 %: 11.15 µs were seen for one of 7.0 µs, and stamps differ."""
@@ -31,12 +31,14 @@ class Traffic:
         for word in ("lower bound", "upper bound"):
             if word in self.caveat:
                 return f"{word} of the traffic"
+        if self.caveat.startswith("derived"):
+            return "traffic derived"
         return "traffic not exact" if self.caveat else ""
 
 
 def traffic_of(kernel: Kernel, chip: Chip | None) -> dict[str, Traffic]:
     """Traffic per level. L1 traffic is None where bulk copies or textures bypassed L1."""
-    traffic = {level: _level(kernel, level) for level in LEVELS}
+    traffic = {level: _level(kernel, level) for level in all_levels()}
     if _l1_was_passed_by(kernel, traffic, chip):
         traffic["l1"] = Traffic("l1", None, missing=PASSED_BY)
     return traffic
@@ -45,7 +47,7 @@ def traffic_of(kernel: Kernel, chip: Chip | None) -> dict[str, Traffic]:
 def missing_levels(traffic: Mapping[str, Traffic], otherwise: str = "") -> dict[str, str]:
     """Why levels have no point. ``otherwise``, where given, holds for each level without a reason of its own."""
     reasons = {level: each.missing for level, each in traffic.items() if each.missing}
-    return {level: reasons.get(level, otherwise) for level in LEVELS} if otherwise else reasons
+    return {level: reasons.get(level, otherwise) for level in all_levels()} if otherwise else reasons
 
 
 def _level(kernel: Kernel, level: str) -> Traffic:
@@ -86,9 +88,9 @@ def note_time(kernel: Kernel, reasons: Reasons) -> None:
         reasons.add(f"no time: {kernel.reason('seconds')}", kernel.short_name)
     elif kernel["seconds"] == 0:
         reasons.add("no rate: the time is 0", kernel.short_name)
-    elif kernel["seconds"] < _SHORT_SECONDS:
+    elif kernel["seconds"] < _SHORT_SECONDS and kernel.timed_by == "ncu":
         reasons.add(
-            "shorter than 20 µs: a profiler's time is 0.5 to 2 µs off there, and its caches are cold unless kept "
+            "shorter than 20 µs: ncu's time is 0.5 to 2 µs off there, and its caches are cold unless kept "
             "(profile --cache-control none)",
             kernel.short_name,
         )

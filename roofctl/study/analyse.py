@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -9,7 +10,8 @@ from typing import Final
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.levels import DRAM, level_label
 from roofctl.core.notes import Note
-from roofctl.gpus import GpuProfile
+from roofctl.core.short_names import Names
+from roofctl.gpus import FoundProfile, GpuProfile
 from roofctl.launches.aggregate import Group, aggregate
 from roofctl.launches.evaluate import launch_table
 from roofctl.quantities import Chip, catalogue
@@ -22,11 +24,13 @@ from roofctl.roofline.model import Clock, Model, Roofline
 from roofctl.roofline.select import Selection
 from roofctl.roofline.time_based import Timing
 from roofctl.study import load as inputs
+from roofctl.study.carried import carried
 from roofctl.study.ceilings import CeilingChoice, choose_ceilings
 from roofctl.study.clocks import ClockChoice, Clocks, choose_clocks
-from roofctl.study.device import Device, describe_device, one_device
+from roofctl.study.device import Device, captured_clocks, describe_device, one_device
+from roofctl.study.given import Given, first_given, given_ceilings, with_given
 from roofctl.study.load import Watch
-from roofctl.study.profile_choice import choose_profile
+from roofctl.study.profile_choice import CeilingsGpu, ceilings_gpu, choose_profile, with_own_ceilings
 from roofctl.study.slices import on_slice
 
 MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
@@ -37,8 +41,10 @@ class AnalysisRequest:
     """What to analyse, and how.
 
     No input means the newest capture. ``ceilings`` None means measured ones where they exist, else theoretical.
-    ``clock`` None means the clock of the capture where it holds one, else the boost clock.
-    Without ``advice`` results have no verdict and no advice.
+    ``clock`` None means the clock of the capture where it holds one, else the boost clock. ``given`` are ceilings of
+    the user by name, in base units: they go before all others. ``hbm_mix`` is the mix of reads and writes whose
+    measured rate is the ceiling of board memory.
+    Without ``advice`` results have no verdict and no advice. ``names``: what kernels are called.
     """
 
     inputs: tuple[Path, ...]
@@ -53,6 +59,9 @@ class AnalysisRequest:
     clock: ClockChoice | None = None
     watch: Watch | None = None
     advice: bool = True
+    given: Mapping[str, float] = field(default_factory=dict)
+    hbm_mix: str | None = None
+    names: Names = "short"
 
 
 @dataclass(frozen=True)
@@ -61,8 +70,9 @@ class Analysis:
 
     ``sources`` are the inputs as the user knows them, ``unread`` the errors of those that were left out.
     ``notes`` are all of them, ``capture_notes`` those that hold for every model.
-    When the GPU is not known, ``unknown_gpu`` is the error that explains it; ``profile`` and ``machine`` are then
-    None, and ``rooflines`` is empty. Fractions are of the first roofline.
+    ``ceilings_gpu`` is the GPU of the ceilings. ``profile`` is made of the capture itself where no GPU profile has its
+    GPU, and None where the capture does not hold enough. When then none are given either, ``unknown_gpu`` is the error
+    that explains it, ``machine`` is None, and ``rooflines`` is empty. Fractions are of the first roofline.
     ``incomplete`` has a sentence for each capture whose run did not end as it should.
     ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
     """
@@ -81,10 +91,11 @@ class Analysis:
     capture_notes: tuple[Note, ...] = ()
     unread: tuple[RoofctlError, ...] = ()
     incomplete: tuple[str, ...] = ()
+    ceilings_gpu: CeilingsGpu | None = None
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this GPU: HBM for boards that have it, DRAM for others."""
-        return level_label(level, self.profile.memory_label if self.profile else DRAM)
+        return level_label(level, self.machine.instruction.memory_label if self.machine else DRAM)
 
 
 def analyse_inputs(request: AnalysisRequest) -> Analysis:
@@ -98,22 +109,22 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     incomplete = {part.source: note.text for part in reading.parts for note in part.notes if note.incomplete}
     device = describe_device(reading.parts)
     one_device(device)
-    found, profile_notes = choose_profile(request.profile, device)
+    given, light = given_ceilings(request.profile, request.given, device)
+    found, profile_notes = (light, []) if light else choose_profile(request.profile, device)
     profile = None if isinstance(found, InputError) else found.profile
     capability = profile.compute_capability if profile else next(iter(device.compute_capabilities), "")
     chip_name = profile.chip if profile else catalogue().chip_of(capability or None, next(iter(device.names), ""))
     chip = catalogue().chips.get(chip_name or "")
     kernels = aggregate(launch_table(reading.parts, chip_name), request.group)
+    own_notes: list[Note] = []
+    if not light:
+        own = carried(reading.parts, device, chip, captured_clocks(kernels.frame, device))
+        found, own_notes = with_own_ceilings(found, own, device)
+    profile = None if isinstance(found, InputError) else found.profile
     clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)
-    notes += [*profile_notes, *_pascal_l1(capability), *clock_notes]
-    rooflines: tuple[Roofline, ...] = ()
-    machine: Machine | None = None
-    if not isinstance(found, InputError):
-        machine, rooflines, ceiling_notes = choose_ceilings(found, request.ceilings, request.model, clocks)
-        machine, rooflines, slice_notes = on_slice(machine, rooflines, device, found.profile)
-        notes += [*ceiling_notes, *slice_notes]
-    elif request.ceilings or request.clock:
-        raise found
+    notes += [*profile_notes, *own_notes, *_pascal_l1(capability), *([] if light else clock_notes)]
+    machine, rooflines, ceiling_notes = _ceilings(request, found, clocks, given, device)
+    notes += ceiling_notes
     results = analyse(
         kernels,
         machine,
@@ -122,8 +133,9 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         selection=request.selection,
         ranks={source.label: source.rank for source in sources if source.rank is not None},
         with_advice=request.advice,
-        memory_label=profile.memory_label if profile else DRAM,
         incomplete=incomplete,
+        memory_label=machine.instruction.memory_label if machine else DRAM,
+        names=request.names,
     )
     return Analysis(
         sources=reading.labels,
@@ -134,13 +146,34 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         clock=clocks.sm,
         notes=(*notes, *results.notes),
         capture_notes=(*notes, *results.capture_notes),
-        unknown_gpu=found if isinstance(found, InputError) else None,
+        unknown_gpu=found if isinstance(found, InputError) and not given else None,
         clocks=clocks,
         machine=machine,
         chip=chip,
         unread=reading.unread,
         incomplete=tuple(incomplete.values()),
+        ceilings_gpu=None if isinstance(found, InputError) else ceilings_gpu(found, device),
     )
+
+
+def _ceilings(
+    request: AnalysisRequest, found: FoundProfile | InputError, clocks: Clocks, given: Given, device: Device
+) -> tuple[Machine | None, tuple[Roofline, ...], list[Note]]:
+    """The machine, the rooflines to draw, and notes on them; None and () where no ceiling is known."""
+    rooflines: tuple[Roofline, ...] = ()
+    machine: Machine | None = None
+    notes: list[Note] = []
+    if not isinstance(found, InputError):
+        machine, rooflines, notes = choose_ceilings(found, request.ceilings, request.model, clocks, request.hbm_mix)
+        machine, rooflines, slice_notes = on_slice(machine, rooflines, device, found.profile)
+        notes = [*notes, *slice_notes]
+    elif request.ceilings or request.clock:
+        raise found
+    if given or (machine and catalogue().levels):
+        machine, given_notes = with_given(machine, given)
+        rooflines = first_given(rooflines, machine, request.model)
+        notes = [*notes, *given_notes]
+    return machine, rooflines, notes
 
 
 def timings_of(analysis: Analysis) -> tuple[tuple[Timing, ...], list[Note]]:

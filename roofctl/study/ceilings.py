@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from roofctl.core.errors import InputError
 from roofctl.core.notes import Note
 from roofctl.gpus import (
     FoundProfile,
+    Measured,
     find_measured,
     flop_roofline,
     launch_seconds,
@@ -43,14 +44,15 @@ class _Rooflines:
 
 
 def choose_ceilings(
-    found: FoundProfile, choice: CeilingChoice | None, model: Model, clocks: Clocks
+    found: FoundProfile, choice: CeilingChoice | None, model: Model, clocks: Clocks, hbm_mix: str | None = None
 ) -> tuple[Machine, tuple[Roofline, ...], list[Note]]:
     """The GPU that kernels are compared with, the rooflines of the model (its own first), and notes on the choice.
 
-    Without a choice measured ceilings are used where they exist, else theoretical ones. Raises InputError where
-    the chosen ones are not known.
+    Without a choice measured ceilings are used where they exist, else theoretical ones. ``hbm_mix`` is the mix of
+    reads and writes whose measured rate is the ceiling of board memory, None the fastest. Raises InputError where the
+    chosen ones are not known.
     """
-    chosen, notes = _by_basis(found, choice, model, clocks)
+    chosen, notes = _by_basis(found, choice, model, clocks, hbm_mix)
     first, launch = chosen[0], launch_seconds(find_measured(found))
     profile = found.profile
     links = profile.link_bytes_per_second
@@ -61,32 +63,54 @@ def choose_ceilings(
 
 
 def _by_basis(
-    found: FoundProfile, choice: CeilingChoice | None, model: Model, clocks: Clocks
+    found: FoundProfile, choice: CeilingChoice | None, model: Model, clocks: Clocks, hbm_mix: str | None
 ) -> tuple[list[_Rooflines], list[Note]]:
     """Rooflines per basis, measured before theoretical ones, and notes on the choice."""
     profile = found.profile
-    plain = _at_clocks(theoretical_roofline(profile, clocks.sm), clocks)
+    plain = replace(_at_clocks(theoretical_roofline(profile, clocks.sm), clocks), gpu=found.gpu)
     # Made at its clock already: vendors state tensor peaks at a boost clock of their own.
     theoretical = _Rooflines(plain, flop_roofline(profile, plain, None, clocks.sm))
-    if choice == "theoretical":
+    if choice == "theoretical" and hbm_mix is None:
         return [theoretical], []
     measured = find_measured(found)
-    if measured is None:
+    if measured is None or choice == "theoretical":
+        if hbm_mix:
+            raise InputError(
+                f"the rate of a mix ({hbm_mix}) is measured, and the ceilings of {profile.name} are theoretical",
+                hint=f"measure them: roofctl calibrate --profile {profile.name} --level hbm; or leave out --hbm-mix",
+            )
         if choice is None:
             return [theoretical], []
         raise InputError(
-            f"there are no measured ceilings for {profile.name}",
+            f"there are no measured ceilings for {found.gpu}",
             hint=f"measure them there: roofctl calibrate --profile {profile.name}; or use --ceilings theoretical",
         )
     wrong = excesses(profile, measured)
+    if hbm_mix:
+        measured = with_mix(measured, hbm_mix)
     own = measured_roofline(profile, measured)
     flop = flop_roofline(profile, own, measured, None)
     if flop is None and model == "flop" and choice is None:
         return [theoretical], [Note("no floating-point peak was measured on this GPU: ceilings are theoretical")]
     real = _Rooflines(_at_clocks(own, clocks), _at_clocks(flop, clocks) if flop else None)
-    notes = [Note(f"ceilings measured on {measured.gpu_name}, {measured.measured_at}")]
+    mix = f", of {profile.memory_label} by {hbm_mix}" if hbm_mix else ""
+    notes = [Note(f"ceilings measured {measured.described}{mix}")]
     notes += [Note(f"{excess.text}: measure again (roofctl calibrate)", warning=True) for excess in wrong]
     return ([real, theoretical] if choice == "both" else [real]), notes
+
+
+def with_mix(measured: Measured, mix: str) -> Measured:
+    """Measured ceilings with the rate of one mix of reads and writes as that of board memory."""
+    ceiling = measured.ceilings.get("hbm")
+    rate = ceiling.mixes.get(mix) if ceiling else None
+    if ceiling is None or rate is None:
+        known = ", ".join(ceiling.mixes) if ceiling and ceiling.mixes else "none"
+        raise InputError(
+            f"the measured ceilings hold no rate of the {mix} mix; mixes of board memory there: {known}",
+            hint="measure them again: roofctl calibrate --level hbm",
+        )
+    chosen = ceiling.model_copy(update={"value": rate, "method": f"{mix}: {ceiling.method.partition(': ')[2]}"})
+    return measured.model_copy(update={"ceilings": {**measured.ceilings, "hbm": chosen}})
 
 
 def _at_clocks(roofline: Roofline, clocks: Clocks) -> Roofline:

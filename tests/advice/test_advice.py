@@ -22,7 +22,7 @@ LAUNCH = {"limit": "launch", "seconds": 3e-6, "launch_seconds": 2.3e-6, "launche
 SCATTERED = {"l1_global_{}_sectors": 3_200, "l1_global_{}_requests": 100, "l1_global_sectors": 4_000}
 CONFLICTS = {"shared_{}_wavefronts": 3_200, "shared_{}_instructions": 100, "l1_transactions": 14_000}
 MATRIX = {
-    "short_name": "my_sgemm",
+    "function": "my_sgemm",
     "fp64_flops": 0,
     "fp32_flops": 180,
     "fp16_flops": 0,
@@ -96,7 +96,7 @@ TEXTS = {
     "predication": "40% of the active lanes' instructions are predicated off",
     "tensor_unused": "90% of thread instructions are FP32 FMAs, 0 tensor operations), at 50% of the FP32 peak",
 }
-NEEDS = [(kind, name) for kind, facts in CASES.items() for name in facts if name != "short_name"]
+NEEDS = [(kind, name) for kind, facts in CASES.items() for name in facts if name != "function"]
 
 
 def kinds(facts: Mapping[str, Any]) -> list[str]:
@@ -249,7 +249,7 @@ def test_the_hardware_counter_of_wavefronts_runs_over() -> None:
     ("way", "facts"),
     [
         ("load", {"tensor_bf16_ops": 5}),
-        ("load", {"short_name": "ampere_sgemm_128x64"}),
+        ("load", {"function": "ampere_sgemm_128x64"}),
         ("store", {"l1_global_load_requests": 3_145_728, "global_load_instructions": 4_096}),
     ],
 )
@@ -270,14 +270,14 @@ def test_parts_of_warps_are_reported() -> None:
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        ({"short_name": "convert_rows"}, False),
-        ({"short_name": "implicit_convolve_sgemm"}, True),
-        ({"short_name": "bmm"}, True),
-        ({"short_name": "bm25_score"}, False),
-        ({"short_name": "saxpy"}, False),
-        ({"short_name": "Kernel2", "shared_wavefronts": 50, "l1_transactions": 400}, True),
-        ({"short_name": "Kernel2", "shared_wavefronts": 0, "l1_transactions": 400}, False),
-        ({"short_name": "Kernel2", "shared_wavefronts": 50, "l1_transactions": 400, "fp32_flops": 60}, False),
+        ({"function": "convert_rows"}, False),
+        ({"function": "implicit_convolve_sgemm"}, True),
+        ({"function": "bmm"}, True),
+        ({"function": "bm25_score"}, False),
+        ({"function": "saxpy"}, False),
+        ({"function": "Kernel2", "shared_wavefronts": 50, "l1_transactions": 400}, True),
+        ({"function": "Kernel2", "shared_wavefronts": 0, "l1_transactions": 400}, False),
+        ({"function": "Kernel2", "shared_wavefronts": 50, "l1_transactions": 400, "fp32_flops": 60}, False),
         ({"fp32_flops": 40}, False),
         ({"tensor_fp16_ops": 4_096}, False),
         ({"fp32_flops": 0, "fp64_flops": 180, "of_flop_peak": {"fp64": 0.8}}, False),

@@ -86,15 +86,19 @@ def test_json_and_csv_agree_and_hold_nothing_else(capture: str, capsys: pytest.C
 def test_markdown(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", capture, "--format", "md"]) == 0
     _, _, advice = capsys.readouterr().out.partition("\n\n")
+    ceilings, _, advice = advice.partition("\n\n")
+    assert ceilings.startswith("Ceilings: h200, ")
     assert advice.startswith("- 1 `copy`: ")
     assert main(["report", capture, "--format", "md", "--no-advice"]) == 0
-    assert all(line.startswith("| ") for line in capsys.readouterr().out.splitlines())
+    *lines, blank, ceilings = capsys.readouterr().out.splitlines()
+    assert all(line.startswith("| ") for line in lines)
+    assert (blank, ceilings[:9]) == ("", "Ceilings:")
 
 
 @pytest.mark.parametrize("form", ["table", "md"])
 def test_full_names_follow_on_request(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path,) = write(tmp_path, a=ncu_raw([L(LONG)]))
-    assert main(["report", str(path), "--format", form, "--names"]) == 0
+    assert main(["report", str(path), "--format", form, "--names", "full"]) == 0
     out = capsys.readouterr().out
     assert out.endswith(f"\n1  {LONG}\n")
     assert len(LONG) > 2_800
@@ -125,7 +129,7 @@ def test_an_unknown_gpu_still_gives_the_table_and_a_note(tmp_path: Path, capsys:
         ([], ["copy", "triad"]),
         (["--kernel", "tri"], ["triad"]),
         (["--exclude", "tri"], ["copy"]),
-        (["--kernel", "int", "--match-full", "--top", "1"], ["copy"]),
+        (["--kernel", "int", "--top", "1"], ["copy"]),
         (["--group", "launch"], ["copy", "triad"]),
         (["--instructions", "issued"], ["copy", "triad"]),
         (["--profile", "h200", "--ceilings", "theoretical"], ["copy", "triad"]),
@@ -369,6 +373,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_notes_warnings_first_and_each_once(capsys: pytest.CaptureFixture[str]) -> None:
     say_notes([Note("a"), Note("b", warning=True), Note("a"), Note("c", detail=True)])
     assert capsys.readouterr().err == "warning: b\nnote: a\n"
+    say_notes([*(Note(str(i), warning=True) for i in range(4)), Note("a"), Note("b"), Note("c", asked=True)])
+    assert capsys.readouterr().err.splitlines()[4:] == ["note: c", "2 more notes: -v lists them"]
 
 
 def commands(group: click.Command, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
@@ -487,3 +493,9 @@ def test_a_refusal_of_the_system_has_its_own_remedy(
     monkeypatch.setattr("roofctl.study.load.locate", refused)
     assert main(["report", "a.csv"]) == 1
     assert f"hint: {words}" in capsys.readouterr().err
+
+
+def test_what_a_filter_takes_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = write(tmp_path, a=ncu_raw([L("void copy(int)"), L("void triad(int)", id="1")]))
+    assert main(["report", str(path), "--profile", "h200", "--kernel", "regex:copy"]) == 0
+    assert "note: --kernel 'regex:copy' takes 1 of 2 kernels, 50 % of the time\n" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,7 @@ def test_table_lines_and_file(here: Here) -> None:
     assert "Measured peak: 4668.7 GB/s (write)" in result.stdout
     assert "Theoretical:   4814.3 GB/s (pin rate; data sheet 4.800 TB/s, ratio 0.973)" in result.stdout
     assert "Calibration:   0.9698" in result.stdout
+    assert re.search(r"by mix: +read 0\.\d{4}  write 0\.\d{4}  copy 0\.\d{4}  triad 0\.\d{4}", result.stdout)
     assert "HBM: read 4.64" in result.stdout
     assert f"Wrote {here.measured}" in result.stderr
     assert "NVIDIA H200, driver 580.1, CUDA 13.0, nvcc 13.0.0 for sm_90a; GPU profile h200" in result.stderr

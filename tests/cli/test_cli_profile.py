@@ -183,7 +183,7 @@ def test_bad_usage(here, arguments):
         (["./folder"], "is a folder"),
         (["--cwd", "elsewhere", "./app"], "the folder elsewhere does not exist"),
         (["--set", "nosuch", "./app"], "known sets: instruction"),
-        (["--kernel", "(", "./app"], "no regular expression"),
+        (["--kernel", "(", "./app"], "is not a regular expression"),
         (["--name", "a/b", "./app"], "cannot name a capture"),
         (["--replay", "range", "--kernel", "x", "./app"], "profiles ranges, not kernels"),
         (["--clock-control", "boost", "./app"], "ncu 2025.3.1 has no --clock-control boost: it came with ncu 2026"),

@@ -1,10 +1,12 @@
-"""Kernel names: base names of everything profilers print, and short names that stay apart."""
+"""Kernel names: their parts and base names, in everything that profilers print."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from roofctl.core.kernel_names import base_name, elide, matches, short_names
+from roofctl.core.kernel_names import base_name, elide, name_parts
 
 LONG = "void fused<" + ", ".join(f"(int){i}" for i in range(350)) + ">(T1 *, int)"
 
@@ -46,6 +48,10 @@ LONG = "void fused<" + ", ".join(f"(int){i}" for i in range(350)) + ">(T1 *, int
         ("void cutlass::Kernel2<cutlass_80_tensorop_s1_align8>(T1::Params)", "cutlass_80_tensorop_s1_align8"),
         ('quoted<"a, b">(int)', "quoted"),
         (LONG, "fused"),
+        ("main [__omp_offloading_10303_4e2ec6_l21]", "main"),
+        ("vadd::kernel [h0123456789abcdef]", "kernel"),
+        ("A::operator [](int) const", "operator []"),
+        ("float f(T) [with T = int; U = float [3]]", "f"),
         ("", ""),
         ("()", "()"),
         ("<>", "<>"),
@@ -64,47 +70,43 @@ def test_elide_cuts_the_middle(text: str, width: int, short: str) -> None:
     assert elide(text, width) == short
 
 
-def test_short_names_use_the_shortest_form_that_tells_apart() -> None:
-    names = [
-        "void read<1>(float *)",
-        "void read<8>(float *)",
-        "void read<32>(float *)",
-        "fill(int)",
-        "fill(float)",
-        "sum(int)",
-    ]
-    assert short_names(names) == {
-        "void read<1>(float *)": "read<1>",
-        "void read<8>(float *)": "read<8>",
-        "void read<32>(float *)": "read<32>",
-        "fill(int)": "fill(int)",
-        "fill(float)": "fill(float)",
-        "sum(int)": "sum",
-    }
-
-
-def test_short_names_of_long_names_are_short_and_distinct() -> None:
-    stem = "a" * 40
-    names = [f"{stem}{x}{stem}" for x in "XYZ"] + [f"{LONG[:-1]}, {x})" for x in ("int", "float")]
-    shorts = short_names(names, width=30)
-    assert len(LONG) > 2_800
-    assert list(shorts) == names
-    assert len(set(shorts.values())) == len(names)
-    assert max(map(len, shorts.values())) <= 30
-
-
-def test_a_name_given_twice_is_one_name() -> None:
-    assert short_names(["k(int)", "k(int)"]) == {"k(int)": "k"}
-
-
-def test_template_arguments_that_differ_tell_long_names_apart() -> None:
-    rest = "ns::Api, ns::AccGpu<std::integral_constant<unsigned long, 2>, unsigned int>"
-    names = [f"void ns::gpuKernel<{kernel}, {rest}>(ns::Vec<unsigned int>, {kernel})" for kernel in ("Mandel", "Julia")]
-    assert list(short_names(names).values()) == ["gpuKernel<Mandel>", "gpuKernel<Julia>"]
-
-
 @pytest.mark.parametrize(
-    ("keep", "drop", "kept"), [("cutlass", "", True), ("^Kernel2$", "", True), ("", "Kernel2", False)]
+    ("kernel", "scope", "arguments", "parameters"),
+    [
+        ("void at::native::foo<4, A<int>>(T1 *, int)", "void at::native::", "4, A<int>", "T1 *, int"),
+        ("plain", "", "", ""),
+        ("ns::S<int>::run(int) const", "ns::S<int>::", "", "int"),
+        ("void k<int>", "void ", "int", ""),
+    ],
 )
-def test_a_kernel_of_cutlass_is_found_by_its_name_and_by_its_function(keep: str, drop: str, kept: bool) -> None:
-    assert matches("void cutlass::Kernel2<cutlass_80_simt_sgemm>(T1::Params)", keep, drop) == kept
+def test_parts(kernel: str, scope: str, arguments: str, parameters: str) -> None:
+    parts = name_parts(kernel)
+    assert (parts.scope, parts.arguments, parts.parameters) == (scope, arguments, parameters)
+
+
+def test_the_function_that_launches_a_kernel_of_cutlass() -> None:
+    parts = name_parts("void cutlass::Kernel2<cutlass_80_simt_sgemm>(T1::Params)")
+    assert (parts.base, parts.function) == ("cutlass_80_simt_sgemm", "Kernel2")
+
+
+HOSTILE = {
+    "clones": "f(int)" + " [clone .a]" * 8_000,
+    "groups": "x" + "[a]" * 30_000,
+    "templates side by side": "a" + "<b>" * 30_000,
+    "nested templates": "f<" * 1_000 + "int" + ">" * 1_000 + "(int)",
+    "deeply nested templates": "f<" * 30_000 + "int" + ">" * 30_000 + "(int)",
+    "qualifiers": "f<int>(a)" + " const" * 15_000,
+    "scopes": "a::" * 30_000 + "f(int)",
+    "operators": "operator\n" * 10_000,
+    "listed types": "[with " * 15_000 + "]" * 15_000,
+    "one word": "a" * 90_000,
+    "ampersands": "f(int)" + "&" * 90_000,
+}
+
+
+@pytest.mark.parametrize("kernel", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_names_take_linear_time(kernel: str) -> None:
+    begin = time.process_time()
+    assert base_name(kernel)
+    # A quadratic step needs 10 s and more on names of this length.
+    assert time.process_time() - begin < 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
 import pytest
 
 from roofctl.core.errors import InputError
@@ -77,12 +78,18 @@ def test_a_time_comes_with_its_own_clock_and_occupancy() -> None:
 
 
 def test_the_clock_of_another_file_is_warned_of() -> None:
-    for case, clock in (("the clock of another file", 1.5e9), ("the clocks of two files without a time", 1.5e9)):
-        for table in every_order(JOINED[case]):
-            (row,) = table.frame.to_dict("records")
-            assert row["sm_clock_hz"] == clock
-            text = "a.csv has the times and no SM clock: the clock is that of b.csv"
-            assert [note.text for note in table.captures[0].notes if note.warning and "clock" in note.text] == [text]
+    for table in every_order(JOINED["the clocks of two files without a time"]):
+        (row,) = table.frame.to_dict("records")
+        assert row["sm_clock_hz"] == 1.5e9
+        text = "a.csv has the times and no SM clock: the clock is that of b.csv"
+        assert [note.text for note in table.captures[0].notes if note.warning and "clock" in note.text] == [text]
+
+
+def test_the_clock_of_another_files_own_time_is_not_taken() -> None:
+    for table in every_order(JOINED["the clock of another file"]):
+        (row,) = table.frame.to_dict("records")
+        assert pd.isna(row["sm_clock_hz"])
+        assert not [note.text for note in table.captures[0].notes if "clock" in note.text]
 
 
 def test_different_grids_are_refused_in_every_order() -> None:

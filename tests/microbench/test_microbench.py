@@ -260,7 +260,17 @@ def test_slab_that_does_not_fit_gives_both_numbers() -> None:
 
 def test_slab_that_would_measure_the_l2_is_refused() -> None:
     with pytest.raises(DeviceError, match="would measure the L2"):
-        memory.slab_bytes(500_000_000, 140_000_000_000, H200.l2_bytes)
+        memory.slab_bytes(300_000_000, 140_000_000_000, H200.l2_bytes)
+
+
+def test_a_small_slab_that_was_asked_for_is_a_warning() -> None:
+    l2_of_b200 = 126_000_000
+    assert memory.slab_bytes(2_048_000_000, 180_000_000_000, l2_of_b200) == 2_048_000_000 // (1 << 22) * (1 << 22)
+    warning = memory.small_set(2_048_000_000, l2_of_b200)
+    assert warning is not None
+    assert "2,048 MB is three arrays of 5.4 x the L2" in warning
+    assert "3,024 MB avoid it" in warning
+    assert memory.small_set(4_000_000_000, l2_of_b200) is None
 
 
 @pytest.mark.parametrize(("mix", "arrays"), [("read", 1), ("write", 1), ("copy", 2), ("triad", 3)])

@@ -60,10 +60,10 @@ def test_notes_of_one_model_are_not_those_of_times_and_walls(known: Analysis) ->
 def test_options_go_before_the_style_file(known: Analysis, tmp_path: Path) -> None:
     style = tmp_path / "style.yaml"
     style.write_text("{title: File, kernels: {known_triad: {label: By file}, known_copy: {label: Copy}}}")
-    figure = picture(known, PictureRequest(style=style, labels=("known_triad=By option",))).figure()
+    figure = picture(known, PictureRequest(styles=(str(style),), labels=("known_triad=By option",))).figure()
     assert texts(figure, "title") == ["File"]
     assert {"By option", "Copy"} <= set(texts(figure, "table-name"))
-    assert texts(picture(known, PictureRequest(style=style, title="Option")).figure(), "title") == ["Option"]
+    assert texts(picture(known, PictureRequest(styles=(str(style),), title="Option")).figure(), "title") == ["Option"]
 
 
 def test_a_level_without_points_is_an_error_that_names_the_others(tmp_path: Path) -> None:

@@ -152,18 +152,29 @@ def test_json_csv_and_markdown_agree(capture: Path, capsys: pytest.CaptureFixtur
         assert main(["report", str(capture), "--times", "--format", form, "-q"]) == 0
         found[form] = capsys.readouterr().out
     complete = json.loads(found["json"])
-    assert list(complete) == ["schema", "model", "source", "incomplete", "gpu", "ceilings", "notes", "kernels", "total"]
+    assert list(complete) == [
+        "schema",
+        "model",
+        "source",
+        "incomplete",
+        "gpu",
+        "ceilings_gpu",
+        "ceilings",
+        "notes",
+        "kernels",
+        "total",
+    ]
     assert any("calibrate --level launch" in note for note in complete["notes"])
     cells = list(csv.DictReader(io.StringIO(found["csv"])))
     assert [float(row["compute_seconds"]) for row in cells] == [row["compute_seconds"] for row in complete["kernels"]]
     assert cells[1]["hbm_seconds"] == ""
     assert "hbm: " in cells[1]["missing"]
-    assert len(found["md"].splitlines()) == 2 + 2 + 1
+    assert len(found["md"].splitlines()) == 2 + 2 + 1 + 2  # the line on the ceilings
     assert "total, all launches" in found["table"].splitlines()[-1]
 
 
 def test_the_sums_are_printed(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(capture), "--times", "--names", "--ceilings", "theoretical"]) == 0
+    assert main(["report", str(capture), "--times", "--names", "full", "--ceilings", "theoretical"]) == 0
     out, err = capsys.readouterr()
     assert "2 kernels, 3 launches: 201.0 µs measured; bounds: " in err
     assert out.splitlines()[-2:] == ["1  triad(int)", "2  copy(int)"]

@@ -14,6 +14,7 @@ from matplotlib.text import Text
 
 from roofctl.core.errors import InputError
 from roofctl.plots.figure import KernelStyle, LevelStyle, PlotOptions, hierarchical, multi, save
+from roofctl.plots.style import KERNEL_COLORS, REST
 from roofctl.roofline.model import Bandwidth, Clock, KernelPoints, Peak, Point, Roofline, Spread, Sustained
 
 from support.figures import (
@@ -133,12 +134,13 @@ def test_limits_hold_far_points_and_the_roof_above_them(intensity):
     assert peak.get_xdata()[1] == pytest.approx(right)
 
 
-def test_ticks_are_plain_numbers():
+def test_the_ticks_of_an_axis_are_of_one_style():
     point = Point("hbm", 1.0, 1e5, PEAK * 0.9)
     figure = hierarchical([h200()], [KernelPoints("k", "k", (point,))])
     ax = figure.axes[0]
     figure.canvas.draw()
-    assert [t.get_text() for t in ax.get_xticklabels()] == ["0.1", "1", "10", "100", "1000", "1e4", "1e5"]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["10⁻¹", "10⁰", "10¹", "10²", "10³", "10⁴", "10⁵"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["10", "100", "1000"]
     assert not any(t.get_text() for t in ax.xaxis.get_minorticklabels())
 
 
@@ -241,18 +243,30 @@ def test_title_and_subtitle():
 # --- many kernels ----------------------------------------------------------------------------
 
 
-def test_few_kernels_are_distinguished_by_colour_with_a_legend():
+def test_few_kernels_have_a_colour_and_their_names_beside_their_points():
     kernels = spread(8, twins=False)
     figure = multi([h200()], kernels)
-    assert legend_texts(figure) == [
-        *(f"{number}  {k.short_name}" for number, k in enumerate(kernels, 1)),
-        "L1, 1045.4 GTXN/s",
-        "L2, 321.3 GTXN/s",
-        "HBM, 150.4 GTXN/s",
-    ]
+    assert texts(figure, "name") == [k.short_name for k in kernels]
+    assert texts(figure, "number") == []
+    assert legend_texts(figure) == ["L1, 1045.4 GTXN/s", "L2, 321.3 GTXN/s", "HBM, 150.4 GTXN/s"]
     assert len({line.get_markerfacecolor() for line in lines(figure, "point-hbm")}) == 8
     assert len({line.get_marker() for line in lines(figure, "point")}) == 3
-    assert set(texts(figure, "number")) >= {"1", "8"}
+    ax = figure.axes[0]
+    for text, drawn in zip(artists(figure, "name"), kernels, strict=True):
+        right = max(p.intensity for p in drawn.points)
+        x, y = ax.transData.transform((right, drawn.points[0].per_second / 1e9)).tolist()
+        box = text.get_window_extent()
+        away = math.hypot(max(box.x0 - x, x - box.x1, 0), max(box.y0 - y, y - box.y1, 0))
+        assert away < 60 * figure.dpi / 72
+
+
+def test_names_without_a_place_become_numbers_with_a_legend():
+    point = Point("hbm", 1.0, 2.0, 1e11)
+    here = [KernelPoints(f"k{i}" * 20, f"k{i}" * 20, (point,)) for i in range(8)]
+    figure = multi([h200()], here, replace(HBM_ONLY, size=(3.0, 2.4)))
+    assert texts(figure, "name") == []
+    assert texts(figure, "number") == ["1–8"]
+    assert [line[:4] for line in legend_texts(figure)[:8]] == [f"{i + 1}  k" for i in range(8)]
 
 
 def test_many_kernels_are_numbered_and_listed():
@@ -262,12 +276,42 @@ def test_many_kernels_are_numbered_and_listed():
     assert texts(figure, "table-number") == [str(i) for i in range(1, 10)]
     assert texts(figure, "table-name") == [k.short_name for k in kernels]
     assert texts(figure, "table-share")[:2] == ["20 %", "10 %"]
-    assert legend_texts(figure) == ["HBM, 150.4 GTXN/s"]
+    assert legend_texts(figure) == ["HBM, 150.4 GTXN/s", "area: share of the time"]
+
+
+def test_the_longest_of_many_are_coloured_and_the_others_small_and_grey():
+    kernels = [replace(k, time_share=share) for k, share in zip(spread(14), [0.4, 0.1, *[0.04] * 12], strict=True)]
+    figure = multi([h200()], kernels, HBM_ONLY)
+    drawn = {line.get_markersize(): line for line in lines(figure, "point")}
+    faces = [line.get_markerfacecolor() for line in lines(figure, "point")]
+    assert faces.count("#B0B0B0") == 4
+    assert len(set(faces)) == 11
+    first, second = (line.get_markersize() for line in lines(figure, "point")[:2])
+    assert (first / second) ** 2 == pytest.approx(0.4 / 0.1)
+    assert drawn[min(drawn)].get_markerfacecolor() == "#B0B0B0"
+    assert texts(figure, "table-name")[-1] == "4 others"
+    assert texts(figure, "table-share")[-1] == "16 %"
+    styled = multi([h200()], kernels, replace(HBM_ONLY, kernels={"k13": KernelStyle(color="#123456")}))
+    assert texts(styled, "table-number")[-1] == "14"
+    assert texts(styled, "table-name")[-1] == "3 others"
+    assert len(texts(multi([h200()], kernels, replace(HBM_ONLY, labeled=14)), "table-number")) == 14
+
+
+def test_a_point_far_from_all_others_is_an_arrow_with_its_values():
+    far = KernelPoints("far", "far", (Point("hbm", 1.0, 1e-5, 2e4),), time_share=0.001)
+    figure = multi([h200()], [*spread(12), far], HBM_ONLY)
+    (arrow,) = lines(figure, "outlier")
+    assert (arrow.get_marker(), len(lines(figure, "point"))) == ("<", 12)
+    assert "0.000010, 0.000020 GIPS" in texts(figure, "number")
+    assert figure.axes[0].get_ylim()[0] > 1e-3
+    long = multi([h200()], [*spread(12), replace(far, time_share=0.5)], HBM_ONLY)
+    assert lines(long, "outlier") == []
+    assert lines(multi([h200()], [*spread(12), far, far], HBM_ONLY), "outlier") == []  # two are a group of their own
 
 
 @pytest.mark.parametrize("levels", [("hbm",), ("l1", "l2", "hbm")])
 def test_fifty_kernels_stay_readable(levels):
-    figure = multi([h200()], spread(50), PlotOptions(levels=levels))
+    figure = multi([h200()], spread(50), PlotOptions(levels=levels, labeled=50))
     numbers = boxes(figure, "number")
     assert not any(overlapping(a, b) for a, b in itertools.combinations(numbers, 2))
     area = figure.axes[0].get_window_extent()
@@ -291,11 +335,14 @@ def test_points_at_one_position_share_a_label():
 def test_a_kernel_without_a_point_stays_in_the_list():
     lost = kernel("lost", transactions={"l1": 1e6}, missing={"hbm": "not in the file"})
     few = multi([h200()], [kernel(), lost], HBM_ONLY)
-    assert legend_texts(few)[:2] == ["1  triad", "2  lost – (no HBM point)"]
+    assert texts(few, "name") == ["triad"]
     assert texts(few, "footnote") == ["no HBM point for lost: not in the file"]
     many = multi([h200()], [*spread(9), lost, lost], HBM_ONLY)
-    assert texts(many, "table-remark") == [" – (no HBM point)"] * 2
-    assert texts(many, "footnote") == ["no HBM point for 10, 11: not in the file"]
+    assert "lost" not in texts(many, "table-name")
+    assert texts(many, "footnote") == ["no HBM point for lost, lost: not in the file"]
+    lots = [replace(lost, kernel=f"lost{i}", short_name=f"lost{i}", time_share=0.01) for i in range(9)]
+    (line,) = texts(multi([h200()], [*spread(9), *lots], HBM_ONLY), "footnote")
+    assert line == "no HBM point for lost0, lost1, lost2 and 6 others (9.0 % of the time): not in the file"
 
 
 def test_table_rows_follow_the_option_and_the_figure_grows():
@@ -303,7 +350,7 @@ def test_table_rows_follow_the_option_and_the_figure_grows():
     assert len(set(ys)) == 1
     split = multi([h200()], spread(12), PlotOptions(legend_rows=6))
     assert len({t.get_position()[0] for t in artists(split, "table-number")}) == 2
-    tall = multi([h200()], spread(120), HBM_ONLY)
+    tall = multi([h200()], spread(120), replace(HBM_ONLY, labeled=120))
     assert tall.get_size_inches()[1] > 8
     assert all(b.y0 >= 0 for b in boxes(tall, "table"))
 
@@ -343,7 +390,7 @@ def test_labels_colours_and_markers_of_the_user():
     )
     other = kernel("full(name)", transactions={"hbm": 1e6}, short_name="full")
     figure = multi([h200()], [kernel(), other], options)
-    assert legend_texts(figure)[:2] == ["1  Triad, tuned", "2  by full name"]
+    assert texts(figure, "name") == ["Triad, tuned", "by full name"]
     mine, _ = lines(figure, "point")
     assert (mine.get_markerfacecolor(), mine.get_marker()) == ("#123456", "D")
     assert lines(figure, "ceiling-theoretical-hbm")[0].get_color() == "#654321"
@@ -351,7 +398,8 @@ def test_labels_colours_and_markers_of_the_user():
 
 def test_equal_short_names_fall_back_to_full_ones():
     pair = [kernel(f"gemm<{t}>(int)", short_name="gemm") for t in ("float", "double")]
-    assert legend_texts(multi([h200()], pair))[:2] == ["1  gemm<float>(int)", "2  gemm<double>(int)"]
+    pair[1] = replace(pair[1], points=tuple(replace(p, per_second=p.per_second / 9) for p in pair[1].points))
+    assert texts(multi([h200()], pair), "name") == ["gemm<float>(int)", "gemm<double>(int)"]
 
 
 # --- names ------------------------------------------------------------------------------------
@@ -489,12 +537,21 @@ def operations(work, intensity, rate, **more):
 
 def test_every_type_has_its_line_and_lines_at_one_height_share_a_name():
     figure = multi([flop_h200()], [operations("bf16_tc", 300.0, 700e12), operations("fp32", 3.0, 5e12)])
-    heights = sorted(line.get_ydata()[0] for line in lines(figure, "peak"))
+    heights = sorted(line.get_ydata()[0] for line in lines(figure, "peak-theoretical"))
+    faces = {line.get_markerfacecolor() for line in lines(figure, "point")}
+    assert faces == {
+        line.get_color() for line in lines(figure, "peak-theoretical") if line.get_ydata()[0] in (989, 66.9)
+    }
     assert heights == pytest.approx([33.5, 66.5, 66.9, 989.0])
-    assert {"BF16 tensor 989 TFLOP/s", "FP32, FP64 tensor 66.9 TFLOP/s", "FP64 33.5 TFLOP/s"} <= set(
-        texts(figure, "ceiling-label")
-    )
+    labels = artists(figure, "ceiling-label")
+    assert {"BF16 tensor\n989 TFLOP/s", "FP32, FP64 tensor\n66.9 TFLOP/s", "FP64\n33.5 TFLOP/s"} <= {
+        label.get_text() for label in labels
+    }
     ax = figure.axes[0]
+    beside = [label.get_window_extent() for label in labels if "\n" in label.get_text()]
+    assert all(ax.get_window_extent().x1 < box.x0 and box.x1 <= figure.bbox.x1 for box in beside)
+    assert not any(overlapping(a, b) for a, b in itertools.combinations(beside, 2))
+    assert ax.get_xlim()[1] == pytest.approx(max(989e12 / BANDWIDTHS["hbm"] * 10, 900.0 * 5))
     assert ax.get_xlabel().startswith("Arithmetic intensity")
     assert ax.get_ylabel() == "Performance (TFLOP/s)"
     assert texts(figure, "title") == ["FLOP roofline"]
@@ -508,14 +565,14 @@ def test_close_peaks_share_a_text_with_both_rates():
         "g", Peak(1070e12, "theoretical", work="bf16_tc"), h200().bandwidths, model="flop", others=(Peak(1070e12, "theoretical", work="fp16_tc"), Peak(66.9e12, "theoretical", work="fp32"))
     )  # fmt: skip
     figure = multi([measured, theory], [operations("fp16_tc", 300.0, 700e12)], HBM_ONLY)
-    assert {"BF16, FP16 tensor 832–863 of 1070 TFLOP/s", "FP32 66.0 of 66.9 TFLOP/s"} <= set(
+    assert {"BF16, FP16 tensor\n832–863 of 1070 TFLOP/s", "FP32\n66.0 of 66.9 TFLOP/s"} <= set(
         texts(figure, "ceiling-label")
     )
 
 
 def test_a_line_begins_at_its_own_ridge_and_slopes_reach_the_highest():
     figure = multi([flop_h200(works=("bf16_tc", "fp64"))], [operations("fp64", 3.0, 5e12)], HBM_ONLY)
-    starts = {line.get_ydata()[0]: line.get_xdata()[0] for line in lines(figure, "peak")}
+    starts = {line.get_ydata()[0]: line.get_xdata()[0] for line in lines(figure, "peak-theoretical")}
     assert starts[33.5] == pytest.approx(33.5e12 / 4.814304e12)
     (slope,) = lines(figure, "ceiling-theoretical-hbm")
     assert slope.get_xdata()[1] == pytest.approx(989e12 / 4.814304e12)
@@ -619,3 +676,87 @@ def test_a_theoretical_peak_among_measured_ones_is_a_footnote():
     roofline = replace(flop_h200(), peak=peak, others=(), bandwidths=bandwidths)
     figure = multi([roofline], [operations("bf16_sparse_tc", 300.0, 1800e12)], HBM_ONLY)
     assert texts(figure, "footnote") == ["BF16 2:4 tensor: theoretical peak, no calibration measures it"]
+
+
+# --- looks ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [6, 30])
+@pytest.mark.parametrize("legend", ["auto", "right", "below", "none"])
+@pytest.mark.parametrize("size", [(3.4, 3.1), (7.0, 4.6)])
+def test_legend_and_table_stay_in_the_figure_and_apart(count, legend, size):
+    figure = multi([h200(), h200("measured", 0.9)], spread(count), replace(HBM_ONLY, legend=legend, size=size))
+    figure.canvas.draw()
+    drawn = figure.axes[0].get_legend()
+    assert (drawn is None) == (legend == "none")
+    areas = [*boxes(figure, "table"), *boxes(figure, "footnote"), figure.axes[0].xaxis.label.get_window_extent()]
+    areas += [drawn.get_window_extent()] if drawn else []
+    assert all(a.x0 >= 0 and a.y0 >= 0 and a.x1 <= figure.bbox.x1 and a.y1 <= figure.bbox.y1 for a in areas)
+    assert not any(overlapping(a, b) for a, b in itertools.combinations(areas, 2))
+    if legend == "none":
+        assert not boxes(figure, "table")
+
+
+def test_limits_of_the_user_and_what_lies_beyond():
+    kernels = [replace(k, time_share=0.01) for k in spread(12)]
+    figure = multi([h200()], kernels, replace(HBM_ONLY, xlim=(20.0, 30.0), ylim=(50.0, 2000.0), labeled=2))
+    ax = figure.axes[0]
+    assert (ax.get_xlim(), ax.get_ylim()) == ((20.0, 30.0), (50.0, 2000.0))
+    inside = [
+        k for k in kernels if 20 <= k.point("hbm").intensity <= 30 and 50e9 <= k.point("hbm").per_second <= 2000e9
+    ]
+    assert len(lines(figure, "point")) == len(inside) < 12
+    assert len(lines(figure, "outlier")) == len([k for k in kernels[:2] if k not in inside])
+    hidden = len([k for k in kernels[2:] if k not in inside])
+    assert any(line.startswith(f"{hidden} points without a label") for line in texts(figure, "footnote"))
+
+
+def test_zones_end_at_the_ridge_of_the_outermost_level():
+    assert not [c for c in multi([h200()], spread(3)).axes[0].collections if "zone" in (c.get_gid() or "")]
+    figure = multi([h200()], spread(3), PlotOptions(zones=True))
+    zones = {c.get_gid(): c.get_paths()[0].get_extents() for c in figure.axes[0].collections}
+    assert zones["zone-memory bound"].x1 == pytest.approx(HBM_RIDGE)
+    assert zones["zone-compute bound"].x0 == pytest.approx(HBM_RIDGE)
+    assert zones["zone-memory bound"].y1 == pytest.approx(PEAK / 1e9)
+
+
+def test_without_a_title_the_axes_start_higher():
+    plain, bare = (multi([h200()], spread(3), PlotOptions(title=title)) for title in (None, ""))
+    assert texts(bare, "title") == []
+    assert bare.axes[0].get_position().y1 > plain.axes[0].get_position().y1
+
+
+# Linear RGB to linear RGB as a person with the deficiency sees it, severity 1.0:
+# G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, IEEE TVCG 15 (2009) 1291.
+DEFICIENCIES = {
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def _lab(color, matrix=None):
+    """CIE L*a*b* of an sRGB colour (D65), as seen through ``matrix``."""
+    rgb = [((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else c / 12.92 for c in mpl.colors.to_rgb(color)]
+    if matrix:
+        rgb = [min(1.0, max(0.0, sum(w * c for w, c in zip(row, rgb, strict=True)))) for row in matrix]
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = [sum(w * c for w, c in zip(row, rgb, strict=True)) for row in to_xyz]
+    x, y, z = (t ** (1 / 3) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116
+               for t in (v / white for v, white in zip(xyz, (0.9505, 1.0, 1.089), strict=True)))  # fmt: skip
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("deficiency", [None, *DEFICIENCIES])
+def test_colours_of_the_first_kernels_differ_for_every_kind_of_vision(deficiency):
+    seen = [_lab(color, DEFICIENCIES.get(deficiency)) for color in KERNEL_COLORS[:8]]
+    assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) > 12
+
+
+def test_in_grey_a_picture_of_many_kernels_is_read_by_numbers():
+    # Ten colours cannot all differ in lightness: each labeled kernel has its number at its points and in the table.
+    figure = multi([h200()], spread(20, twins=False), HBM_ONLY)
+    numbers = {n for label in texts(figure, "number") for n in label.split(", ")}
+    assert set(texts(figure, "table-number")) <= numbers
+    assert REST not in KERNEL_COLORS
+    assert len(set(mpl.colors.to_rgb(REST))) == 1

@@ -25,7 +25,7 @@ TEXT = FrameText("Title", "Subtitle", ["a footnote"])
 
 def test_panels_share_the_width_and_do_not_overlap() -> None:
     panels = [Panel("x", "Left", 1.5), Panel("y", "Middle"), Panel("z", "Right")]
-    figure = Frame.blank(TEXT, panels, (11.0, 4.0), above=20.0).finish()
+    figure = Frame.blank(TEXT, panels, PlotOptions(size=(11.0, 4.0)), above=20.0).finish()
     areas = [ax.get_window_extent() for ax in figure.axes]
     assert areas[0].width == pytest.approx(1.5 * areas[1].width)
     assert areas[1].width == pytest.approx(areas[2].width)
@@ -41,7 +41,7 @@ def test_panels_share_the_width_and_do_not_overlap() -> None:
 def test_axes_keep_their_size_when_a_table_needs_space() -> None:
     data = compose([h200()], spread(30), HBM_ONLY)
     panels = [Panel("x"), Panel("y")]
-    frame = Frame.blank(TEXT, panels, (7.0, 4.6), table=lay_out_table(data))
+    frame = Frame.blank(TEXT, panels, PlotOptions(), table=lay_out_table(data, range(30), (), lambda _: "#000000"))
     before = [ax.get_window_extent() for ax in frame.axes]
     figure = frame.finish()
     after = [ax.get_window_extent() for ax in figure.axes]
@@ -53,8 +53,10 @@ def test_axes_keep_their_size_when_a_table_needs_space() -> None:
 
 
 def test_a_table_of_some_kernels_keeps_their_numbers() -> None:
-    table = lay_out_table(compose([h200()], spread(12), HBM_ONLY), [""] * 12, [1, 4, 11])
-    assert [(row.number, row.name) for row in table.rows] == [("2", "k1"), ("5", "k4"), ("12", "k11")]
+    table = lay_out_table(compose([h200()], spread(12), HBM_ONLY), [1, 4, 11], [5, 6], str)
+    assert [(row.number, row.name, row.color) for row in table.rows] == [
+        *(("2", "k1", "1"), ("5", "k4", "4"), ("12", "k11", "11"), ("", "2 others", "#B0B0B0"))
+    ]
 
 
 def dram(roofline: Roofline) -> Roofline:

@@ -6,9 +6,9 @@ import pytest
 
 from roofctl.core.errors import InputError
 from roofctl.plots import text
-from roofctl.plots.axes import tick_text
+from roofctl.plots.axes import tick_writer
 from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions
-from roofctl.plots.style_file import load_style
+from roofctl.plots.style_file import load_look, load_style, set_look
 from roofctl.plots.text import percent
 
 FULL = """
@@ -21,6 +21,7 @@ kernels:
   "copy(float*)": {label: Copy}
 levels:
   hbm: {color: "tab:green", marker: "^"}
+  l2: {label: second level}
 """
 
 
@@ -40,7 +41,7 @@ def test_a_full_style_file(tmp_path):
         "triad": KernelStyle("Triad", "#0072B2", "o"),
         "copy(float*)": KernelStyle("Copy"),
     }
-    assert options.level_styles == {"hbm": LevelStyle("tab:green", "^")}
+    assert options.level_styles == {"hbm": LevelStyle("tab:green", "^"), "l2": LevelStyle(label="second level")}
 
 
 def test_an_empty_file_changes_nothing(tmp_path):
@@ -54,7 +55,16 @@ def test_an_empty_file_changes_nothing(tmp_path):
         ("title: 3", "title: seen 3", "text"),
         ("- a", "the file: seen ['a']", "mapping"),
         ("size: [6]", "size: seen [6]", "inches"),
-        ("size: [6, 0]", "size", "3 to 40"),
+        ("size: [6, 0]", "size", "2 to 40"),
+        ("size: 6x9furlong", "size", "3.4x2.6in"),
+        ("dpi: 9", "dpi: seen 9", "50 to 1200"),
+        ("font: Nope", "font: seen 'Nope'", "a font"),
+        ("xlim: [5, 1]", "xlim", "the lower first"),
+        ("ylim: a,b", "ylim: seen 'a,b'", "positive"),
+        ("legend: left", "legend: seen 'left'", "below"),
+        ("labeled: 0", "labeled: seen 0", "1 or more"),
+        ("zones: 1", "zones: seen 1", "true or false"),
+        ("width: 1in", "width: seen '1in'", "column"),
         ("size: [6, true]", "size", "inches"),
         ("legend_rows: 0", "legend_rows: seen 0", "1 or more"),
         ("kernels: [a]", "kernels", "mapping"),
@@ -68,7 +78,8 @@ def test_an_empty_file_changes_nothing(tmp_path):
         ("kernels: {a: {marker: x}}", "kernels.a.marker: seen 'x'", "filled markers"),
         ("kernels: {a: {marker: 4}}", "kernels.a.marker: seen 4", "filled markers"),
         ("levels: {dram: {}}", "levels.dram", "l1, l2, hbm"),
-        ("levels: {hbm: {label: x}}", "levels.hbm.label", "color, marker"),
+        ("levels: {hbm: {label: 3}}", "levels.hbm.label: seen 3", "text"),
+        ("levels: {hbm: {size: 3}}", "levels.hbm.size", "label, color, marker"),
         ("a: [", "not YAML", "line"),
     ],
 )
@@ -81,6 +92,20 @@ def test_errors_name_file_key_seen_and_expected(tmp_path, content, key, expected
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.hint
+
+
+def test_looks_of_the_command_line_and_of_presets():
+    options = PlotOptions()
+    for key, value in {"size": "86x60mm", "dpi": 300, "xlim": "0.1,100", "legend": "below", "labeled": 3}.items():
+        options = set_look(options, key, value)
+    assert options.size == pytest.approx((86 / 25.4, 60 / 25.4))
+    assert (options.dpi, options.xlim, options.legend, options.labeled) == (300, (0.1, 100.0), "below", 3)
+    assert set_look(PlotOptions(), "width", "column").size == pytest.approx((3.4, 3.1))
+    assert set_look(PlotOptions(), "width", "14in").size == pytest.approx((14.0, 9.2))
+    assert [load_look(name, PlotOptions()).dpi for name in ("paper", "talk", "notebook")] == [300, 300, 110]
+    with pytest.raises(InputError, match="--size 'big' cannot be used") as caught:
+        set_look(PlotOptions(), "size", "big")
+    assert "3.4x2.6in" in caught.value.hint
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
@@ -111,10 +136,16 @@ def test_listing_joins_runs():
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.001, "0.001"), (0.01, "0.01"), (1, "1"), (1000, "1000"), (1e4, "1e4"), (1e-4, "1e-4")]
+    ("decades", "shown"),
+    [
+        (range(-3, 4), ["0.001", "0.01", "0.1", "1", "10", "100", "1000"]),
+        (range(2, 5), ["10²", "10³", "10⁴"]),
+        ((-4, 0), ["10⁻⁴", "10⁰"]),
+    ],
 )
-def test_ticks(value, shown):
-    assert tick_text(value) == shown
+def test_ticks(decades, shown):
+    write = tick_writer(decades)
+    assert [write(10.0**decade) for decade in decades] == shown
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_the_table_has_the_drawn_kernels_under_their_own_numbers() -> None:
     assert texts(figure, "table-number") == ["2", "3"]
     assert texts(figure, "table-name") == ["a", "b (one.csv)"]
     assert texts(figure, "table-share") == ["50 %"]
-    assert texts(figure, "footnote") == ["no global point for 1: no such access"]
+    assert texts(figure, "footnote") == ["no global point for none: no such access"]
     assert {number for label in texts(figure, "number") for number in label.split(", ")} == {"2", "3"}
 
 

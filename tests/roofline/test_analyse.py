@@ -130,6 +130,7 @@ def test_a_complete_launch() -> None:
         "(roofctl profile --set limits counts the pipes)",
         "advice": [],
         "rank": None,
+        "incomplete": None,
     }
     assert dict(found) == expected
 
@@ -343,15 +344,19 @@ def test_longest_first_and_shares_of_all_time() -> None:
 @pytest.mark.parametrize(
     ("selection", "kernels"),
     [
-        ({"kernel": "gemm"}, ["gemm<8>", "gemm<4>"]),
+        ({"kernel": "gemm"}, ["copy", "gemm<8>", "gemm<4>"]),
         ({"kernel": "^copy$"}, ["copy"]),
-        ({"kernel": "gemm", "match_full": True}, ["copy", "gemm<8>", "gemm<4>"]),
-        ({"kernel": "gemm<8>", "match_full": True}, ["gemm"]),
-        ({"exclude": "gemm|operator"}, ["copy"]),
-        ({"kernel": "g", "exclude": "<8>", "match_full": True}, ["copy", "gemm"]),
+        ({"kernel": "gemm<8>"}, ["gemm<8>"]),
+        ({"kernel": "regex:gemm<8>"}, ["gemm<8>"]),
+        ({"kernel": "^gemm<4>$"}, ["gemm<4>"]),
+        ({"kernel_base": "gemm"}, ["gemm<8>", "gemm<4>"]),
+        ({"kernel_base": "gemm<8>|copy"}, ["copy"]),
+        ({"exclude": "operator"}, ["copy", "gemm<8>", "gemm<4>"]),
+        ({"kernel": "g", "exclude": "<8>"}, ["copy", "gemm<4>"]),
+        ({"kernel_base": "g", "exclude": "<8>"}, ["gemm<8>", "gemm<4>"]),
         ({"kernel": "operator=="}, ["operator=="]),
-        ({"top": 2}, ["copy", "gemm"]),
-        ({"kernel": "gemm", "top": 1}, ["gemm"]),
+        ({"top": 2}, ["copy", "gemm<8>"]),
+        ({"kernel": "^void ns::gemm", "top": 1}, ["gemm<8>"]),
     ],
 )
 def test_selection(selection: dict[str, Any], kernels: list[str]) -> None:
@@ -360,12 +365,63 @@ def test_selection(selection: dict[str, Any], kernels: list[str]) -> None:
     assert rows[0]["time_share"] == pytest.approx(rows[0]["seconds_total"] / 400e-6)
 
 
+@pytest.mark.parametrize(
+    ("selection", "note"),
+    [
+        ({"kernel": "gemm<"}, "--kernel 'gemm<' takes 2 of 4 kernels, 37.5 % of the time"),
+        ({"kernel_base": "copy"}, "--kernel-base 'copy' takes 1 of 4 kernels, 50 % of the time"),
+        (
+            {"kernel": "gemm", "exclude": "copy"},
+            "--kernel 'gemm' --exclude 'copy' takes 2 of 4 kernels, 37.5 % of the time",
+        ),
+    ],
+)
+def test_filters_say_what_they_take(selection: dict[str, Any], note: str) -> None:
+    assert note in texts(analysed(FOUR, **selection))
+    assert note in texts(analysed(FOUR, **selection, top=1))
+
+
+def test_of_several_captures_the_range_of_shares_is_given() -> None:
+    results = analysed(FOUR, [FOUR[0], FOUR[2]], kernel="gemm<4>")
+    assert "--kernel 'gemm<4>' takes 1 of 4 kernels, 12.5 to 20 % of the time of their captures" in texts(results)
+
+
+def test_names_do_not_depend_on_filters() -> None:
+    every = {r["kernel"]: r["short_name"] for r in rows_of(analysed(FOUR))}
+    for selection in ({"kernel": "<8>"}, {"exclude": "<8>"}, {"top": 2}, {"kernel": "gemm", "top": 1}):
+        shown = {r["kernel"]: r["short_name"] for r in rows_of(analysed(FOUR, **selection))}
+        assert shown.items() <= every.items()
+
+
+def test_launches_of_one_kernel_are_numbered_by_grid() -> None:
+    shapes = [(512, 64), (64, 128), (2048, 32), (64, 64)]
+    launches = [
+        L("k(int)", id=str(i), grid=f"({grid}, 1, 1)", block=f"({block}, 1, 1)")
+        for i, (grid, block) in enumerate(shapes)
+    ]
+    rows = rows_of(analysed(launches, [launches[2], L("other(int)", id="7")], group="kernel+grid"))
+    named = {(r["source"], r["grid"], r["block"]): r["short_name"] for r in rows}
+    assert {key: name for key, name in named.items() if key[0] == "runs/a.csv"} == {
+        ("runs/a.csv", "(64, 1, 1)", "(64, 1, 1)"): "k #1",
+        ("runs/a.csv", "(64, 1, 1)", "(128, 1, 1)"): "k #2",
+        ("runs/a.csv", "(512, 1, 1)", "(64, 1, 1)"): "k #3",
+        ("runs/a.csv", "(2048, 1, 1)", "(32, 1, 1)"): "k #4",
+    }
+    assert named["runs/b.csv", "(2048, 1, 1)", "(32, 1, 1)"] == "k #4"
+    assert sorted(r["short_name"] for r in rows_of(analysed(launches, group="launch"))) == [
+        "k #1",
+        "k #2",
+        "k #3",
+        "k #4",
+    ]
+
+
 def test_an_empty_selection_lists_the_kernels() -> None:
     with pytest.raises(
-        InputError, match="no kernel is left by --kernel 'nope'; the input has: gemm, copy, operator=="
+        InputError, match="no kernel is left by --kernel 'nope'; the input has: gemm<4>, gemm<8>, copy, operator=="
     ) as caught:
         analysed(FOUR, kernel="nope")
-    assert "--match-full" in caught.value.hint
+    assert "--kernel-base" in caught.value.hint
     many = [L(f"k{i}(int)", id=str(i)) for i in range(15)]
     with pytest.raises(InputError, match="k11 and 3 more"):
         analysed(many, kernel="nope")

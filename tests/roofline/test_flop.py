@@ -335,12 +335,13 @@ def test_report_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["report", path, "--model", "flop"]) == 0
     out = capsys.readouterr().out
     assert "type" in out.splitlines()[0]
-    assert "20.00 GFLOP/s" in out
+    assert "rate GFLOP/s" in out.splitlines()[0]
+    assert " 20.00 " in out.splitlines()[1]
     assert main(["plot", path, "--model", "flop", "-o", str(tmp_path / "a.svg")]) == 0
     svg = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert "Performance (TFLOP/s)" in svg
     assert "gemm (FP32)" in svg
-    assert ">FP32 " in svg
+    assert ">FP32<" in svg
     assert "BF16" not in svg
     assert main(["plot", path, "--model", "flop", "--precision", "all", "-o", str(tmp_path / "b.svg")]) == 0
     assert "BF16, FP16 tensor" in (tmp_path / "b.svg").read_text(encoding="utf-8")
