@@ -105,6 +105,8 @@ def _print_after(analysis: Analysis, form: str, *, advice: bool, full: bool) -> 
     from roofctl.output import report as reports
 
     results = analysis.results
+    if form == "md":
+        print_incomplete(analysis)
     if form == "md" and analysis.rooflines:
         put(f"\n{reports.ceilings_markdown(analysis)}")
     if advice:
@@ -128,6 +130,8 @@ def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> No
         show_as("json", document=timetable.document(analysis, timings, [note.text for note in notes]))
     else:
         show_as(form, *views[form](timings), wide=wide)
+    if form in ("table", "md"):
+        print_incomplete(analysis)
     if form == "md":
         put(f"\n{ceilings_markdown(analysis)}")
     if form == "table":
@@ -138,11 +142,20 @@ def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> No
     say_notes([*analysis.capture_notes, *notes])
 
 
+def print_incomplete(analysis: Analysis) -> None:
+    """Under a table, on stdout: each capture whose run did not end as it should."""
+    from roofctl.output.captions import incomplete_lines
+
+    lines = incomplete_lines(analysis)
+    put("\n" + "\n\n".join(lines) if lines else "", newline=bool(lines))
+
+
 def print_table(analysis: Analysis, names: Sequence[str] = (), *, wide: bool = False) -> None:
     """The kernel table on stdout, and on stderr the ceilings it compares with."""
     from roofctl.output.captions import describe_ceilings
     from roofctl.output.kernel_table import table
 
     show_as("table", *table(analysis.results, names), wide=wide)
+    print_incomplete(analysis)
     if analysis.rooflines:
         say(describe_ceilings(analysis))

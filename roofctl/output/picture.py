@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from roofctl.core.levels import LEVELS
 from roofctl.core.notes import Note
-from roofctl.output.captions import subtitle
+from roofctl.output.captions import incomplete_lines, subtitle
 from roofctl.plots.figure import Axes, Figure, hierarchical, multi
 from roofctl.plots.look import LOOKS
 from roofctl.plots.page import save
@@ -173,7 +173,7 @@ def _options(
         ceiling_levels=request.ceiling_levels,
         own_levels=tuple(catalogue().levels),
         subtitle=subtitle(analysis, rooflines),
-        remarks=analysis.clocks.remarks,
+        remarks=(*incomplete_lines(analysis), *analysis.clocks.remarks),
     )
     for style in request.styles:
         options = load_look(style, options)

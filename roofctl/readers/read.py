@@ -253,7 +253,11 @@ def _all_numbers(blocks: Blocks, source: str, family: str) -> Evidence:
 
 
 def _scan_notes(found: Scan, source: str) -> list[Note]:
-    notes = [Note(f"{source}: the profiler says: {line}", warning=True) for line in diagnose.error_lines(found)]
+    notes = [
+        Note(f"{'incomplete capture ' if cut else ''}{source}: the profiler says: {line}", warning=True, incomplete=cut)
+        for line in diagnose.error_lines(found)
+        for cut in (diagnose.ended_early(line),)
+    ]
     for table in found.tables:
         if table.broken:
             shown = some([str(line) for line in table.broken], 5)

@@ -31,6 +31,7 @@ from roofctl.study.device import Device, captured_clocks, describe_device, one_d
 from roofctl.study.given import Given, first_given, given_ceilings, with_given
 from roofctl.study.load import Watch
 from roofctl.study.profile_choice import CeilingsGpu, ceilings_gpu, choose_profile, with_own_ceilings
+from roofctl.study.slices import on_slice
 
 MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
 
@@ -72,6 +73,7 @@ class Analysis:
     ``ceilings_gpu`` is the GPU of the ceilings. ``profile`` is made of the capture itself where no GPU profile has its
     GPU, and None where the capture does not hold enough. When then none are given either, ``unknown_gpu`` is the error
     that explains it, ``machine`` is None, and ``rooflines`` is empty. Fractions are of the first roofline.
+    ``incomplete`` has a sentence for each capture whose run did not end as it should.
     ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
     """
 
@@ -88,6 +90,7 @@ class Analysis:
     chip: Chip | None = None
     capture_notes: tuple[Note, ...] = ()
     unread: tuple[RoofctlError, ...] = ()
+    incomplete: tuple[str, ...] = ()
     ceilings_gpu: CeilingsGpu | None = None
 
     def label(self, level: str) -> str:
@@ -103,6 +106,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     sources = inputs.locate(request.inputs)
     reading = inputs.read_many(sources, request.decimal, request.watch)
     notes = [*reading.notes(), *(note for part in reading.parts for note in part.notes)]
+    incomplete = {part.source: note.text for part in reading.parts for note in part.notes if note.incomplete}
     device = describe_device(reading.parts)
     one_device(device)
     given, light = given_ceilings(request.profile, request.given, device)
@@ -119,7 +123,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     profile = None if isinstance(found, InputError) else found.profile
     clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)
     notes += [*profile_notes, *own_notes, *_pascal_l1(capability), *([] if light else clock_notes)]
-    machine, rooflines, ceiling_notes = _ceilings(request, found, clocks, given)
+    machine, rooflines, ceiling_notes = _ceilings(request, found, clocks, given, device)
     notes += ceiling_notes
     results = analyse(
         kernels,
@@ -129,6 +133,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         selection=request.selection,
         ranks={source.label: source.rank for source in sources if source.rank is not None},
         with_advice=request.advice,
+        incomplete=incomplete,
         memory_label=machine.instruction.memory_label if machine else DRAM,
         names=request.names,
     )
@@ -146,12 +151,13 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         machine=machine,
         chip=chip,
         unread=reading.unread,
+        incomplete=tuple(incomplete.values()),
         ceilings_gpu=None if isinstance(found, InputError) else ceilings_gpu(found, device),
     )
 
 
 def _ceilings(
-    request: AnalysisRequest, found: FoundProfile | InputError, clocks: Clocks, given: Given
+    request: AnalysisRequest, found: FoundProfile | InputError, clocks: Clocks, given: Given, device: Device
 ) -> tuple[Machine | None, tuple[Roofline, ...], list[Note]]:
     """The machine, the rooflines to draw, and notes on them; None and () where no ceiling is known."""
     rooflines: tuple[Roofline, ...] = ()
@@ -159,6 +165,8 @@ def _ceilings(
     notes: list[Note] = []
     if not isinstance(found, InputError):
         machine, rooflines, notes = choose_ceilings(found, request.ceilings, request.model, clocks, request.hbm_mix)
+        machine, rooflines, slice_notes = on_slice(machine, rooflines, device, found.profile)
+        notes = [*notes, *slice_notes]
     elif request.ceilings or request.clock:
         raise found
     if given or (machine and catalogue().levels):
