@@ -9,8 +9,8 @@ from typing import Final
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.levels import DRAM, level_label
 from roofctl.core.notes import Note
-from roofctl.gpus import GpuProfile
-from roofctl.launches.aggregate import Group, aggregate
+from roofctl.gpus import FoundProfile, GpuProfile
+from roofctl.launches.aggregate import Group, KernelTable, aggregate
 from roofctl.launches.evaluate import launch_table
 from roofctl.quantities import Chip, catalogue
 from roofctl.readers.numbers import DecimalSeparator
@@ -84,8 +84,37 @@ class Analysis:
         return level_label(level, self.profile.memory_label if self.profile else DRAM)
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """Kernels of the inputs and the GPU that they ran on, before a model, clocks and ceilings are chosen.
+
+    ``found`` is the GPU profile, or the error that explains why there is none.
+    """
+
+    sources: tuple[inputs.Source, ...]
+    reading: inputs.Reading
+    device: Device
+    found: FoundProfile | InputError
+    chip_name: str | None
+    kernels: KernelTable
+    notes: tuple[Note, ...]
+
+    @property
+    def profile(self) -> GpuProfile | None:
+        """The GPU profile, None where the GPU is not known."""
+        return None if isinstance(self.found, InputError) else self.found.profile
+
+
 def analyse_inputs(request: AnalysisRequest) -> Analysis:
     """Read the inputs, group their launches to kernels, and compare them with the ceilings of their GPU.
+
+    Raises InputError (or CounterAccessError) for inputs that cannot be used.
+    """
+    return analyse_loaded(load_kernels(request), request)
+
+
+def load_kernels(request: AnalysisRequest) -> Loaded:
+    """Read the inputs of a request and group their launches to kernels.
 
     Raises InputError (or CounterAccessError) for inputs that cannot be used.
     """
@@ -98,10 +127,20 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     profile = None if isinstance(found, InputError) else found.profile
     capability = profile.compute_capability if profile else next(iter(device.compute_capabilities), "")
     chip_name = profile.chip if profile else catalogue().chip_of(capability or None, next(iter(device.names), ""))
-    chip = catalogue().chips.get(chip_name or "")
     kernels = aggregate(launch_table(reading.parts, chip_name), request.group)
-    clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)
-    notes += [*profile_notes, *_pascal_l1(capability), *clock_notes]
+    notes += [*profile_notes, *_pascal_l1(capability)]
+    return Loaded(tuple(sources), reading, device, found, chip_name, kernels, tuple(notes))
+
+
+def analyse_loaded(loaded: Loaded, request: AnalysisRequest) -> Analysis:
+    """Compare kernels with the ceilings of their GPU, in the model and at the clock of the request.
+
+    Raises InputError for ceilings, a clock or a selection that there is not.
+    """
+    device, found, profile = loaded.device, loaded.found, loaded.profile
+    chip = catalogue().chips.get(loaded.chip_name or "")
+    clocks, clock_notes = choose_clocks(loaded.kernels, device, profile, request.clock)
+    notes = [*loaded.notes, *clock_notes]
     rooflines: tuple[Roofline, ...] = ()
     machine: Machine | None = None
     if not isinstance(found, InputError):
@@ -110,17 +149,17 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     elif request.ceilings or request.clock:
         raise found
     results = analyse(
-        kernels,
+        loaded.kernels,
         machine,
         choice=ModelChoice(request.model, request.instructions, request.precisions),
         chip=chip,
         selection=request.selection,
-        ranks={source.label: source.rank for source in sources if source.rank is not None},
+        ranks={source.label: source.rank for source in loaded.sources if source.rank is not None},
         with_advice=request.advice,
         memory_label=profile.memory_label if profile else DRAM,
     )
     return Analysis(
-        sources=reading.labels,
+        sources=loaded.reading.labels,
         results=results,
         device=device,
         profile=profile,
@@ -132,7 +171,7 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         clocks=clocks,
         machine=machine,
         chip=chip,
-        unread=reading.unread,
+        unread=loaded.reading.unread,
     )
 
 
