@@ -14,12 +14,15 @@ function drawChart() {
   const points = pointsOf(shownRows());
   const ceilings = ceilingsOf();
   const range = ranges(ceilings, units.factor);
-  const lines = [...linesOf(ceilings, range, units.factor), ...wallsOf(range, units.factor)];
+  const lines = [...linesOf(ceilings, range, units.factor), ...wallsOf(ceilings, range, units.factor)];
   chart.picture = { points, lines, factor: units.factor, units };
   const first = !chart.plot.data;
-  Plotly.react(chart.plot, traces(lines, points, units.factor), layoutOf(range, units), {
+  const layout = layoutOf(range, units);
+  // Plotly's own way to a new size takes longer than a browser waits before it prints.
+  if (state.printing) Object.assign(layout, { width: 700, height: 430 });
+  Plotly.react(chart.plot, traces(lines, points, units.factor), layout, {
     displaylogo: false, responsive: true, typesetMath: false, scrollZoom: false,
-    modeBarButtonsToRemove: ['lasso2d', 'select2d', 'toImage', 'autoScale2d', 'hoverClosestCartesian', 'hoverCompareCartesian', 'toggleSpikelines'],
+    modeBarButtons: [['zoom2d', 'pan2d', 'zoomIn2d', 'zoomOut2d', 'resetScale2d']],
   });
   if (first) listen();
   relabel();
@@ -50,7 +53,7 @@ function describeChart(points) {
   const without = kernelsOf(rows) - kernelsOf(points.map((point) => point.row));
   const places = state.chart === 'walls' ? state.space + ' memory' : levels().map((level) => view().levels[level]).join(', ');
   const kinds = view().basis ? `${state.ceilings} ceilings` : 'no ceilings, since the GPU is not known';
-  let text = `${count(points.length)} points of ${count(kernelsOf(rows))} kernels at ${places || 'no level'}; ${kinds}.`;
+  let text = `${counted(points.length, 'point')} of ${counted(kernelsOf(rows), 'kernel')} at ${places || 'no level'}; ${kinds}.`;
   if (without) text += ` ${count(without)} without a point${reasonsOf(rows, points)}.`;
   byId('chart-text').textContent = text;
   byId('chart').querySelector('.empty')?.remove();
@@ -91,6 +94,10 @@ function colorKey(points) {
   if (state.color === 'limit') {
     const labels = new Map(rows.map((row) => [row.limit_label, limitColor(row.limit)]));
     return [...labels].map(([label, color]) => [color, label]);
+  }
+  if (state.color === 'type') {
+    const works = new Set(rows.map((row) => row.precision).filter(Boolean));
+    return [...works].map((work) => [workColor(work), DATA.works[work] || work]);
   }
   const top = new Map(rows.filter((row) => row.number < TOP).map((row) => [row.number, row]));
   const pairs = [...top.values()].map((row) => [rowColor(row), elide(row.shown_name, 40)]);

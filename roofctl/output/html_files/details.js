@@ -16,6 +16,7 @@ function drawVerdict() {
   bar.setAttribute('aria-label', 'Time by limit: ' + verdict.limits.map((entry) => `${entry.label} ${percent(entry.seconds / total)}`).join(', '));
   byId('time-list').replaceChildren(...verdict.limits.map((entry) => element('li', {}, limitButton(entry, total))));
   drawFirst(verdict);
+  drawLongest();
 }
 
 /** A limit with its part of the time; pressed it is the only one that is shown. */
@@ -27,7 +28,7 @@ function limitButton(entry, total) {
   }, 'data-label': entry.label },
   element('span', { class: 'swatch', color: limitColor(entry.limit) }), element('span', {}, entry.label),
   element('span', {}, total ? percent(entry.seconds / total) : UNKNOWN), element('span', {}, duration(entry.seconds)),
-  element('span', {}, `${count(entry.kernels)} kernel${entry.kernels === 1 ? '' : 's'}`));
+  element('span', {}, counted(entry.kernels, 'kernel')));
 }
 
 /** Kernels that could save most, each with its first advice. */
@@ -42,6 +43,14 @@ function drawFirst(verdict) {
       advice ? element('span', { class: 'advice' }, visible(advice)) : null);
   }));
   if (!verdict.rows.length) byId('first-list').replaceChildren(element('li', {}, 'No kernel has a known bound above which time could be saved.'));
+}
+
+/** The kernels that take most time, each once. */
+function drawLongest() {
+  const rows = rowsOf(view()).filter((row, index, all) => row.seconds_total !== null && (!index || all[index - 1].number !== row.number)).slice(0, 5);
+  byId('longest').replaceChildren(...rows.map((row) => element('li', {},
+    element('button', { type: 'button', class: 'link', onclick: () => select(row.index, { scroll: true }) }, nameElement(row.shown_name)),
+    element('span', {}, known(row.time_share, percent)), element('span', {}, duration(row.seconds_total)))));
 }
 
 const limitText = (row) => `${row.limit_label} ${known(row.limit_use, percent)}`;
@@ -71,7 +80,7 @@ function hideHover() {
 function point(index) {
   if (state.hovered === index) return;
   state.hovered = index;
-  relabel();
+  drawRings(chart.plot, chart.layer, chart.picture);
 }
 
 /** Pairs of term and text on a row, and on one of its points. */
@@ -143,6 +152,10 @@ function launchFacts(row) {
 
 /** Intensity at each level, or why there is no point. */
 function pointFacts(row) {
+  const reasons = new Set(Object.keys(view().levels).map((level) => (row.missing || {})[level]));
+  if (reasons.size === 1 && !reasons.has(undefined)) {
+    return [element('dt', {}, 'No point'), element('dd', {}, visible([...reasons][0]))];
+  }
   return Object.entries(view().levels).flatMap(([level, label]) => {
     const value = row[level + '_intensity'];
     const why = (row.missing || {})[level];
@@ -167,7 +180,7 @@ function drawProvenance() {
   const table = byId('ceiling-table');
   table.tHead.replaceChildren(element('tr', {}, ...['Ceiling', 'Kind', 'Rate', 'Source'].map((text) => element('th', { scope: 'col' }, text))));
   table.tBodies[0].replaceChildren(...rows.map((cells) => element('tr', {}, ...cells.map((text) => element('td', {}, visible(text))))));
-  byId('ceiling-table').parentElement.hidden = !rows.length;
+  byId('all-ceilings').hidden = !rows.length;
   const notes = [...new Set([...view().document.notes, ...(state.chart === 'walls' ? capture().walls.notes : [])])];
   byId('notes').replaceChildren(...notes.map((text) => element('li', {}, visible(text))));
 }

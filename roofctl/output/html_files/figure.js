@@ -17,7 +17,14 @@ const theme = (name) => getComputedStyle(document.documentElement).getPropertyVa
 const levelColor = (level) => (darkNow() ? LEVEL_COLORS_DARK : LEVEL_COLORS)[level] || theme('ink');
 const limitColor = (name) => (name === null ? UNKNOWN_LIMIT : LIMIT_COLORS[name] || OTHER_LIMIT);
 
+/** Color of a type of operation, of its points and its peaks alike. */
+function workColor(work) {
+  const at = worksOf(view()).indexOf(work);
+  return at < 0 ? theme('ink') : KERNEL_COLORS[at % KERNEL_COLORS.length];
+}
+
 function rowColor(row) {
+  if (state.color === 'type') return row.precision ? workColor(row.precision) : theme('rest');
   if (state.color === 'limit') return limitColor(row.limit);
   return row.number < TOP ? KERNEL_COLORS[row.number] : theme('rest');
 }
@@ -116,7 +123,8 @@ function linesOf(ceilings, range, factor) {
     const ridges = ceilings.slopes.map((slope) => peak.rate / slope.traffic);
     const start = Math.max(left, Math.min(right, ...ridges));
     lines.push({
-      kind: 'peak', xs: [ridges.length ? start : left, right], ys: [peak.rate / factor, peak.rate / factor], color: theme('ink'),
+      kind: 'peak', xs: [ridges.length ? start : left, right], ys: [peak.rate / factor, peak.rate / factor],
+      color: state.color === 'type' ? workColor(peak.work) : theme('ink'),
       width: peak.sustained ? 1 : 1.6, dash: peak.sustained ? 'dot' : peak.basis === 'theoretical' && both ? 'dash' : 'solid',
       label: peakText(peak) + basisText(peak, both),
     });
@@ -133,10 +141,12 @@ function peakText(peak) {
 }
 
 /** Walls of the address space as lines from the bottom to the roof. */
-function wallsOf(range, factor) {
+function wallsOf(ceilings, range, factor) {
   if (state.chart !== 'walls') return [];
+  const top = Math.max(0, ...ceilings.peaks.map((peak) => peak.rate));
+  const roof = (intensity) => Math.max(0, ...ceilings.slopes.map((slope) => Math.min(top || Infinity, slope.traffic * intensity))) / factor;
   return capture().walls.spaces[state.space].walls.map((wall) => ({
-    kind: 'wall', xs: [wall.intensity, wall.intensity], ys: [state.log ? range.y[0] : 0, range.y[1]], color: theme(wall.main ? 'ink' : 'faint'),
+    kind: 'wall', xs: [wall.intensity, wall.intensity], ys: [state.log ? range.y[0] : 0, roof(wall.intensity) || range.y[1]], color: theme(wall.main ? 'ink' : 'faint'),
     width: wall.main ? 1.4 : 0.8, dash: wall.main ? 'solid' : 'dot', label: wall.name,
   }));
 }
@@ -166,8 +176,7 @@ function axis(name, range) {
   const log = state.log;
   return {
     title: { text: name, font: { size: 13 } }, type: log ? 'log' : 'linear', gridcolor: theme('grid'), zeroline: false,
-    linecolor: theme('line'), tickcolor: theme('line'), ticks: 'outside', exponentformat: 'power', minexponent: 5,
-    dtick: log ? (Math.log10(range[1] / range[0]) > 9 ? 2 : 1) : undefined, nticks: log ? undefined : 8,
+    linecolor: theme('line'), tickcolor: theme('line'), ticks: 'outside', tickformat: '~g', nticks: log ? 5 : 8,
     range: log ? range.map((value) => Math.log10(value)) : [0, range[1]], autorange: false,
   };
 }
@@ -175,7 +184,7 @@ function axis(name, range) {
 function layoutOf(range, units) {
   return {
     xaxis: axis(units.x, range.x), yaxis: axis(units.y, range.y), showlegend: false, hovermode: 'closest', dragmode: 'zoom',
-    margin: { l: 70, r: 18, t: 22, b: 52 }, paper_bgcolor: theme('back'), plot_bgcolor: theme('back'),
+    margin: { l: 70, r: 18, t: 22, b: 58 }, paper_bgcolor: theme('back'), plot_bgcolor: theme('back'),
     font: { color: theme('ink'), size: 12, family: 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", Arial, sans-serif' },
     hoverdistance: 24,
     // The same key keeps the part that the reader has zoomed to.

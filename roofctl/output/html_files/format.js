@@ -50,6 +50,7 @@ function known(value, show) {
 }
 
 const count = (value) => value.toLocaleString('en-US');
+const counted = (value, word) => `${count(value)} ${word}${value === 1 ? '' : 's'}`;
 
 /** An element with attributes and children; strings among the children become text nodes. */
 function element(tag, attributes = {}, ...children) {

@@ -44,9 +44,14 @@ function drawLabels(plot, layer, picture) {
     const half = size(point.row) / 2;
     taken.push(boxAt(x - half, y - half, 2 * half, 2 * half));
   }
+  for (const line of picture.lines.filter((each) => each.kind === 'peak')) {
+    const [start, y] = at(line.xs[0], line.ys[0]);
+    taken.push(boxAt(start, y - 1, at(line.xs[1], line.ys[1])[0] - start, 2));
+  }
   for (const line of picture.lines) lineLabel(layer, line, at, box, taken);
   nameLabels(layer, positions, box, taken);
-  ring(layer, positions);
+  layer.append(drawn('g', { class: 'rings' }));
+  drawRings(plot, layer, picture);
 }
 
 /** The text of a ceiling or wall, along its line where that is visible. */
@@ -63,11 +68,11 @@ function lineLabel(layer, line, at, box, taken) {
   if (!clip) return;
   const [left, top, right, bottom] = clip;
   const length = Math.hypot(right - left, bottom - top);
-  if (length < width + 12) return;
+  if (line.kind === 'slope' && length < width + 12) return;
   const angle = Math.atan2(bottom - top, right - left);
   // Peaks are labelled from their right end, slopes from their left one; where it is taken, further along.
   for (let step = 0; step <= 6; step++) {
-    const along = line.kind === 'peak' ? length - width - 6 - step * (length - width - 12) / 6 : 8 + step * (length - width - 16) / 6;
+    const along = line.kind === 'peak' ? length - width - 6 - step * Math.max(0, length - width - 12) / 6 : 8 + step * (length - width - 16) / 6;
     for (const shift of [-5, LABEL_SIZE + 2]) {
       const boxes = [0, 0.25, 0.5, 0.75, 1].map((part) => {
         const distance = along + part * width;
@@ -75,7 +80,7 @@ function lineLabel(layer, line, at, box, taken) {
         const y = top + Math.sin(angle) * distance + Math.cos(angle) * shift;
         return boxAt(x - width / 10, y - LABEL_SIZE + 1, width / 5, LABEL_SIZE + 2);
       });
-      if (boxes.some((each) => each.top < box.top || each.bottom > box.bottom || taken.some((other) => overlap(each, other)))) continue;
+      if (boxes.some((each) => each.top < box.top - 14 || each.left < box.left || each.bottom > box.bottom || taken.some((other) => overlap(each, other)))) continue;
       taken.push(...boxes);
       const x = left + Math.cos(angle) * along - Math.sin(angle) * shift;
       const y = top + Math.sin(angle) * along + Math.cos(angle) * shift;
@@ -143,13 +148,20 @@ function free(x, y, half, width, box, taken) {
     .find((place) => inside(place, box) && !taken.some((other) => overlap(place, other)));
 }
 
-/** A ring around each point of the selected kernel, and of the one under the pointer. */
-function ring(layer, positions) {
-  for (const [point, x, y] of positions) {
-    if (point.row.index !== state.selected && point.row.index !== state.hovered) continue;
-    layer.append(drawn('circle', {
+/** A ring around each point of the selected kernel, and of the one under the pointer; all that changes with it. */
+function drawRings(plot, layer, picture) {
+  const group = layer.querySelector('.rings');
+  if (!group) return;
+  group.replaceChildren();
+  const { at, box } = placer(plot);
+  for (const point of picture.points) {
+    const { index } = point.row;
+    if (index !== state.selected && index !== state.hovered) continue;
+    const [x, y] = at(point.x, point.y / picture.factor);
+    if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
+    group.append(drawn('circle', {
       cx: x.toFixed(1), cy: y.toFixed(1), r: (size(point.row) / 2 + 5).toFixed(1), fill: 'none', stroke: theme('focus'),
-      'stroke-width': point.row.index === state.selected ? 3 : 2, class: 'ring',
+      'stroke-width': index === state.selected ? 3 : 2, class: 'ring',
     }));
   }
 }

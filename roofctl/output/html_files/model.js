@@ -73,10 +73,11 @@ function worksOf(each) {
 function shownRows() {
   const least = SHARES[state.share];
   const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const works = isFlop() ? state.works : null;
   return rowsOf(view()).filter((row) => (state.alone === null || row.number === state.alone)
     && (row.time_share === null || row.time_share >= least)
     && (state.limit === null || row.limit_label === state.limit)
-    && (!isFlop() || state.works === null || !row.precision || state.works.has(row.precision))
+    && (works === null || !row.precision || works.has(row.precision))
     && words.every((word) => row.search.includes(word)));
 }
 
@@ -112,9 +113,10 @@ function pointsOf(rows) {
     }
     return points;
   }
+  const [flop, wanted] = [isFlop(), levels()];
   for (const row of rows) {
-    const rate = isFlop() ? row.flops_per_second : row.gips === null ? null : row.gips * 1e9;
-    for (const level of levels()) {
+    const rate = flop ? row.flops_per_second : row.gips === null ? null : row.gips * 1e9;
+    for (const level of wanted) {
       if (!row.drawn.includes(level)) continue;
       points.push({ row, level, x: row[level + '_intensity'], y: rate, caveat: (row.caveats || {})[level] || '' });
     }

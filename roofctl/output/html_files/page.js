@@ -67,6 +67,7 @@ function syncControls() {
   const model = view().model;
   state.model = model;
   if (model === 'flop') state.chart = 'roofline';
+  else if (state.color === 'type') state.color = 'limit';
   const bases = new Set(views.filter((each) => each.model === model).map((each) => each.basis));
   if (!bases.has(state.ceilings) && !(state.ceilings === 'both' && bases.size > 1)) state.ceilings = view().basis || state.ceilings;
   for (const [name, value] of [['chart', state.chart], ['model', model], ['ceilings', state.ceilings], ['axes', state.log ? 'log' : 'linear'], ['color', state.color], ['space', state.space]]) {
@@ -78,6 +79,7 @@ function syncControls() {
   byId('levels').hidden = state.chart === 'walls' || state.alone !== null;
   byId('spaces').hidden = state.chart !== 'walls';
   byId('ceilings').hidden = !view().basis;
+  byId('color-type').hidden = model !== 'flop';
   byId('absent').textContent = Object.entries(capture().absent).map(([name, why]) => `No ${name.replace('instruction', 'instruction roofline,').replace('flop', 'FLOP roofline,').replace(/,$/, '')}: ${visible(why)}`).join(' ');
   syncBoxes('levels', Object.entries(view().levels), (level) => state.levels.has(level), toggleLevel);
   const works = worksOf(view());
@@ -205,9 +207,9 @@ function printing(on) {
     document.documentElement.dataset.theme = 'light';
   } else if (state.theme) document.documentElement.dataset.theme = state.theme;
   else delete document.documentElement.dataset.theme;
-  byId('chart').style.cssText = on ? 'width: 700px; height: 430px' : '';
-  Plotly.Plots.resize(chart.plot);
+  byId('all-ceilings').open = on;
   drawChart();
+  if (!on) Plotly.Plots.resize(chart.plot);
 }
 
 function save(name, content, type) {
@@ -238,5 +240,6 @@ startControls();
 startTable();
 startTheme();
 startDownloads();
+[state.selected = null] = view().verdict.rows;
 refresh();
 byId('chart').dataset.ready = 'true';
