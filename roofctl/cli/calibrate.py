@@ -136,8 +136,8 @@ def _finish(opened: Session, *, as_json: bool, no_write: bool, picture: str | No
     from roofctl.output.table import to_table
 
     run = opened.run
-    text = to_table(COLUMNS, rows(run), width=terminal_width(), color=use_color(sys.stdout) and not as_json)
-    (say if as_json else put)("\n".join([text, *lines(run)]))
+    table = to_table(COLUMNS, rows(run), width=terminal_width(), color=use_color(sys.stdout) and not as_json)
+    (say if as_json else put)("\n".join([table.text, *lines(run)]))
     measured = to_measured(run)
     if not no_write:
         measured = _write(opened, measured)

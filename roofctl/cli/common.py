@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -61,6 +62,10 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+_MOST_NOTES: Final = 3
+_NARROWEST: Final = 40
+
+
 # --- stderr -------------------------------------------------------------------------------------
 
 
@@ -76,12 +81,29 @@ def say_always(text: str) -> None:
 
 
 def say_notes(notes: Sequence[Note]) -> None:
-    """Notes, each once: warnings first, details only with -v."""
-    seen: set[str] = set()
-    for note in sorted(notes, key=lambda note: not note.warning):
-        if note.text not in seen and (TALK.verbose or not note.detail):
-            seen.add(note.text)
-            say(f"{'warning' if note.warning else 'note'}: {note.text}")
+    """Notes, each once: all warnings, then others up to ``_MOST_NOTES`` lines in all; everything with -v."""
+    shown = dict.fromkeys(
+        f"{'warning' if note.warning else 'note'}: {note.text}"
+        for note in sorted(notes, key=lambda note: not note.warning)
+        if TALK.verbose or not note.detail
+    )
+    lines = list(shown)
+    warnings = sum(line.startswith("warning") for line in lines)
+    most = len(lines) if TALK.verbose else max(warnings, _MOST_NOTES)
+    # A line that says that there is one more note could as well be that note.
+    kept = lines if len(lines) <= most + 1 else lines[:most]
+    for line in kept:
+        say(_wrapped(line))
+    if left := len(lines) - len(kept):
+        say(f"{left} more notes: -v lists them")
+
+
+def _wrapped(text: str) -> str:
+    """``text`` at the width of the terminal on stderr, further lines indented; as it is for a file."""
+    if not sys.stderr.isatty():
+        return text
+    width = max(_NARROWEST, shutil.get_terminal_size().columns)
+    return "\n".join(textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
 
 
 # --- stdout -------------------------------------------------------------------------------------
@@ -92,15 +114,33 @@ def put(text: str, *, styled: bool = False, newline: bool = True) -> None:
     click.echo(text if styled else visible(text, keep="\n\t"), nl=newline, color=styled or None)
 
 
-def show_as(form: str, headings: Sequence[str] = (), rows: Iterable[Sequence[Any]] = (), document: Any = None) -> None:
-    """The result of a command on stdout, by one of ``EXPORTERS``: headings and rows, or for JSON the document."""
-    put(EXPORTERS[form](headings, rows, document).removesuffix("\n"), styled=True)
+def show_as(
+    form: str,
+    headings: Sequence[str] = (),
+    rows: Iterable[Sequence[Any]] = (),
+    document: Any = None,
+    *,
+    wide: bool = False,
+) -> None:
+    """The result of a command on stdout, as ``table`` or by one of ``EXPORTERS``.
+
+    JSON takes the document, all others headings and rows.
+
+    ``wide``: a table keeps all columns in a terminal that is too narrow for them.
+    """
+    if form == "table":
+        _put_table(headings, rows, wide=wide)
+    else:
+        put(EXPORTERS[form](headings, rows, document).removesuffix("\n"), styled=True)
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[Any]], _document: Any) -> str:
+def _put_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, wide: bool) -> None:
     from roofctl.output.table import to_table
 
-    return to_table(headings, rows, width=terminal_width(), color=use_color(sys.stdout))
+    table = to_table(headings, rows, width=None if wide else terminal_width(), color=use_color(sys.stdout))
+    put(table.text, styled=True)
+    if table.left_out:
+        say(f"{len(table.left_out)} more columns in a wider terminal or a pipe, from {table.left_out[0]} on")
 
 
 def _json(_headings: Sequence[str], _rows: Iterable[Sequence[Any]], document: Any) -> str:
@@ -123,5 +163,5 @@ def _markdown(headings: Sequence[str], rows: Iterable[Sequence[Any]], _document:
 
 Exporter = Callable[[Sequence[str], Iterable[Sequence[Any]], Any], str]
 
-EXPORTERS: Final[dict[str, Exporter]] = {"table": _table, "json": _json, "csv": _csv, "md": _markdown}
-"""Formats by name; they import what they need, since ``--help`` must load no heavy library."""
+EXPORTERS: Final[dict[str, Exporter]] = {"json": _json, "csv": _csv, "md": _markdown}
+"""Formats beside the table by name; they import what they need, since ``--help`` must load no heavy library."""

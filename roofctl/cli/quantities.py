@@ -53,7 +53,7 @@ def quantities(chip: str, profiler: str, chosen: tuple[str, ...], form: str, scr
         module = ncu if profiler == "ncu" else nvprof
         put(",".join(module.counters(chip, sets or ("all",)).counters))
         return
-    headings = ["quantity", "sets", "counters", "remark"]
+    headings = ["quantity", "sets", "counters", "~remark"]
     cells = [[row["quantity"], ", ".join(row["sets"]), row["formula"], row["remark"]] for row in rows]
     show_as(form, headings, cells, document=rows)
     if form == "table" and sets and profiler == "ncu":

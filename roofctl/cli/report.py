@@ -10,6 +10,8 @@ from roofctl.cli.common import put, say, say_notes, show_as, talk_options, termi
 from roofctl.cli.inputs import analysis_of, check_read, check_time_options, input_options, request_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roofctl.study.analyse import Analysis
 
 
@@ -29,10 +31,20 @@ if TYPE_CHECKING:
     show_default=True,
     help="After a table or Markdown: verdict and advice for the five longest kernels.",
 )
+@click.option("--wide", is_flag=True, help="All columns of the table, however wide the terminal.")
+@click.option(
+    "--columns",
+    "columns",
+    multiple=True,
+    metavar="NAME",
+    help="Columns of the table or of Markdown, repeatable or with commas: kernel, time, limit, hbm-bandwidth ...",
+)
 @click.option("--names", is_flag=True, help="After a table or Markdown: the full name behind each number.")
 @click.option("--times", is_flag=True, help="The times that bound a launch: compute, each level, the launch itself.")
 @talk_options
-def report(form: str, names: bool, advice: bool, times: bool, **options: Any) -> None:
+def report(
+    form: str, names: bool, advice: bool, times: bool, wide: bool, columns: tuple[str, ...], **options: Any
+) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
     INPUT is a capture (roofctl profile), an ncu report (.ncu-rep), or what a profiler printed: ncu --csv (raw or
@@ -49,22 +61,25 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
       roofctl report capture.csv --top 20 --format json > report.json
       roofctl report capture.csv --times --model flop
     """
+    from roofctl.output import kernel_table
     from roofctl.output import report as reports
 
+    shown = [name.strip().lower() for text in columns for name in text.split(",")]
+    if shown and (times or form not in ("table", "md")):
+        raise click.UsageError("--columns is for the kernel table: JSON, CSV and --times have columns of their own")
     if times:
         check_time_options(options)
     analysis = analysis_of(request_of(options))
     if times:
-        _print_times(analysis, form, names=names)
+        _print_times(analysis, form, names=names, wide=wide)
         return
     results = analysis.results
     if form == "table":
-        print_table(analysis)
+        print_table(analysis, shown, wide=wide)
     elif form == "json":
         show_as("json", document=reports.document(analysis))
     else:
-        views = {"csv": reports.csv_table, "md": reports.markdown_table}
-        show_as(form, *views[form](results))
+        show_as(form, *(reports.csv_table(results) if form == "csv" else kernel_table.markdown_table(results, shown)))
     if advice and form in ("table", "md"):
         text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
         put(f"\n{text}" if text else "", newline=False)
@@ -76,7 +91,7 @@ def report(form: str, names: bool, advice: bool, times: bool, **options: Any) ->
     check_read(analysis)
 
 
-def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
+def _print_times(analysis: Analysis, form: str, *, names: bool, wide: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
     from roofctl.output import timetable
     from roofctl.output.report import full_names
@@ -88,7 +103,7 @@ def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
     if form == "json":
         show_as("json", document=timetable.document(analysis, timings, [note.text for note in notes]))
     else:
-        show_as(form, *views[form](timings))
+        show_as(form, *views[form](timings), wide=wide)
     if form == "table":
         say(describe_ceilings(analysis))
         say(sums(timings))
@@ -97,11 +112,11 @@ def _print_times(analysis: Analysis, form: str, *, names: bool) -> None:
     say_notes([*analysis.capture_notes, *notes])
 
 
-def print_table(analysis: Analysis) -> None:
+def print_table(analysis: Analysis, names: Sequence[str] = (), *, wide: bool = False) -> None:
     """The kernel table on stdout, and on stderr the ceilings it compares with."""
-    from roofctl.output import report as reports
+    from roofctl.output.kernel_table import table
 
-    show_as("table", *reports.table(analysis.results))
+    show_as("table", *table(analysis.results, names), wide=wide)
     if analysis.rooflines:
         say(describe_ceilings(analysis))
 

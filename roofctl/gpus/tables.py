@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from roofctl.core.units import duration, gtxn, prefixed, rate, significant
 
-LIST_COLUMNS: Final = ("name", "CC", ">SMs", ">peak GIPS", "memory", ">pin TB/s", ">data sheet TB/s", "from", "aliases")
+LIST_COLUMNS: Final = (
+    *("name", "CC", ">SMs", ">peak GIPS", "memory", ">pin TB/s", ">data sheet TB/s", "from", "aliases"),
+)
 
-_CEILING_COLUMNS: Final = ("ceiling", ">rate", ">GTXN/s", ">ridge inst/txn", "clock", "basis", "origin")
+_CEILING_COLUMNS: Final = ("ceiling", ">rate", ">GTXN/s", ">ridge inst/txn", "clock", "basis", "~origin")
 _DATASHEET: Final = "datasheet_flops_per_second"
 
 
@@ -50,7 +52,7 @@ def heading(data: Mapping[str, Any]) -> list[str]:
 def sections(data: Mapping[str, Any]) -> Iterator[Section]:
     """Facts, theoretical and measured ceilings, and rates of operations, of the ``details`` of a profile."""
     facts = tuple(_fact_cells(key, fact) for key, fact in data["facts"].items())
-    yield Section("", ("fact", ">value", "basis", "source"), facts)
+    yield Section("", ("fact", ">value", "basis", "~source"), facts)
     for basis in ("theoretical", "measured"):
         if data[basis]:
             rows = tuple(_ceiling_rows(data[basis], data["memory_label"]))

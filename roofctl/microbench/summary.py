@@ -11,7 +11,7 @@ from roofctl.microbench.outcomes import Absent, Ceiling, Outcome
 from roofctl.microbench.results import Run
 from roofctl.microbench.store import Change
 
-COLUMNS: Final = ("ceiling", ">measured", ">theoretical", ">factor", ">best", ">spread", ">SM clock", "how")
+COLUMNS: Final = ("ceiling", ">measured", ">theoretical", ">factor", ">best", ">spread", ">SM clock", "~how")
 
 
 def heading(run: Run) -> str:

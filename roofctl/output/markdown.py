@@ -10,7 +10,7 @@ from roofctl.core.kernel_names import visible
 def to_markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A pipe table. ``>`` before a heading aligns its column right."""
     lines = [
-        [heading.removeprefix(">") for heading in headings],
+        [heading.lstrip(">~") for heading in headings],
         ["---:" if heading.startswith(">") else "---" for heading in headings],
         *([visible(cell).replace("|", "\\|") for cell in row] for row in rows),
     ]

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from roofctl.core.kernel_names import elide, some
-from roofctl.core.levels import LEVELS
-from roofctl.core.precisions import PRECISIONS
-from roofctl.core.units import duration, prefixed, significant
 from roofctl.output.markdown import code_span
 from roofctl.output.rows import COLUMNS, rows
-from roofctl.roofline.analyse import Explained, ModelResults
+from roofctl.roofline.analyse import ModelResults
 from roofctl.roofline.flop import FlopResult
-from roofctl.roofline.instruction import InstructionResult
-from roofctl.roofline.limit_words import label as limit_label
-from roofctl.roofline.limits import KernelLimit
-from roofctl.roofline.model import WORK_LABELS, Model, Peak, Roofline
+from roofctl.roofline.model import WORK_LABELS, Peak, Roofline
 from roofctl.study.analyse import Analysis
 
 SCHEMA: Final = 2
@@ -33,25 +27,6 @@ ADVISED: Final = 5
 _NARROWEST: Final = 40
 _NAME_WIDTH: Final = 48
 _UNKNOWN: Final = "–"
-
-_LIMIT: Final = ("limit", ">use", ">headroom")
-
-_HEADINGS: Final[Mapping[Model, tuple[str, ...]]] = {
-    "instruction": (">#", "kernel", ">launches", ">time", ">share", *_LIMIT, ">issue"),
-    "flop": (">#", "kernel", "type", ">launches", ">time", ">share", *_LIMIT, ">rate", ">% peak"),
-}
-
-
-def headings(results: ModelResults) -> list[str]:
-    """Headings of the table for people; ``>`` before one aligns its column right."""
-    labels = [results.kernels[0].label(level) for level in LEVELS]
-    rates = [">GIPS", ">lost"] if results.model == "instruction" else []
-    return [
-        *_HEADINGS[results.model],
-        *(f">{label}" for label in labels),
-        *rates,
-        *(f">{label} int." for label in labels),
-    ]
 
 
 def document(analysis: Analysis) -> dict[str, Any]:
@@ -151,29 +126,6 @@ def csv_table(results: ModelResults) -> tuple[Sequence[str], list[list[Any]]]:
     return columns, [[row[name] for name in columns] for row in made]
 
 
-def markdown_table(results: ModelResults) -> tuple[list[str], list[list[str]]]:
-    """The table for people with names in code spans."""
-    return with_code_spans(*table(results))
-
-
-def with_code_spans(headings: list[str], body: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """A table of numbered names with the names, its second column, as Markdown code spans."""
-    return headings, [[number, code_span(name), *rest] for number, name, *rest in body]
-
-
-def table(results: ModelResults) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells for people; a source column where the kernels come from several captures.
-
-    ``#`` is the number that the kernel has in a picture of the same selection.
-    """
-    several = len({each.result.kernel.source for each in results.explained}) > 1
-    body = [
-        [str(number), *_cells(each, results.model), *([each.result.kernel.files] if several else [])]
-        for number, each in enumerate(results.explained, 1)
-    ]
-    return [*headings(results), *(["source"] if several else [])], body
-
-
 def advice_lines(results: ModelResults, most: int = ADVISED) -> list[tuple[str, str, str]]:
     """Verdict and advice of the ``most`` kernels that could save most time: (prefix, name, text) a line.
 
@@ -224,46 +176,3 @@ def full_names(names: Sequence[str]) -> str:
     """The full name behind each number, one a line."""
     width = len(str(len(names)))
     return "".join(f"{number:>{width}}  {name}\n" for number, name in enumerate(names, 1))
-
-
-def _cells(explained: Explained, model: Model) -> list[str]:
-    result = explained.result
-    kernel, limit = result.kernel, explained.limit
-    instructions = isinstance(result, InstructionResult)
-    return [
-        elide(kernel.short_name, _NAME_WIDTH),
-        *([WORK_LABELS[result.work] if result.work else _UNKNOWN] if isinstance(result, FlopResult) else []),
-        f"{kernel.launches:,}",
-        or_unknown(kernel["seconds"], duration),
-        or_unknown(kernel.time_share, percent),
-        limit_label(limit, kernel),
-        or_unknown(limit.use, percent),
-        headroom_text(limit),
-        *([or_unknown(limit.fraction("issue"), percent)] if instructions else _rate_cells(result)),
-        *(or_unknown(limit.fraction(level), percent) for level in LEVELS),
-        *(_rate_cells(result) if instructions else []),
-        *(or_unknown(result.intensity(level, model), significant) for level in LEVELS),
-    ]
-
-
-def _rate_cells(result: InstructionResult | FlopResult) -> list[str]:
-    if isinstance(result, InstructionResult):
-        return [or_unknown(result.gips, significant), or_unknown(result.lost_fraction, percent)]
-    unit = PRECISIONS[result.work].unit if result.work else "FLOP/s"
-    return [or_unknown(result.per_second, lambda rate: prefixed(rate, unit)), or_unknown(result.of_peak, percent)]
-
-
-def headroom_text(limit: KernelLimit) -> str:
-    """Time above the longest known bound; ``<`` before it where not everything was counted."""
-    return or_unknown(limit.headroom_seconds, lambda seconds: ("" if limit.counted else "<") + duration(seconds))
-
-
-def or_unknown(value: Any, show: Any) -> str:
-    """A cell: the value as ``show`` writes it, or a dash."""
-    return _UNKNOWN if value is None else str(show(value))
-
-
-def percent(fraction: float) -> str:
-    """A fraction as a cell: 0.5 %, 91.9 %, 104 %."""
-    text = f"{fraction * 100:.1f} %"
-    return text if len(text) < len("100.0 %") else f"{fraction * 100:.0f} %"

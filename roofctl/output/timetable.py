@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from roofctl.core.kernel_names import elide
 from roofctl.core.levels import LEVELS
-from roofctl.core.units import duration
-from roofctl.output.report import head, or_unknown, percent, with_code_spans
+from roofctl.output.columns import Column, headings_and_rows, time_unit
+from roofctl.output.markdown import code_span
+from roofctl.output.report import head
 from roofctl.roofline.time_based import COMPUTE, LAUNCH, MEASURED, Timing, Total, total
 from roofctl.study.analyse import Analysis
 
@@ -81,57 +82,40 @@ def csv_table(timings: Sequence[Timing]) -> tuple[Sequence[str], list[list[Any]]
 
 def markdown_table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]]]:
     """The table for people with names in code spans."""
-    return with_code_spans(*table(timings))
-
-
-def headings(timings: Sequence[Timing]) -> list[str]:
-    """Headings of the table for people; ``>`` before one aligns its column right."""
-    levels = [f">{timings[0].label(level)}" for level in LEVELS]
-    return [">#", "kernel", ">launches", ">time", ">compute", *levels, ">launch", "limit", ">use", ">bound/time"]
+    headings, body = table(timings)
+    return headings, [[number, code_span(name), *(cell.strip() for cell in rest)] for number, name, *rest in body]
 
 
 def table(timings: Sequence[Timing]) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells for people, times per launch; the last row is the total over all launches.
+    """Headings and cells for people, times per launch in one unit; the last row is the total over all launches.
 
     ``#`` is the number that the kernel has in a picture of the same selection.
     """
-    body = [_cells(number, timing) for number, timing in enumerate(timings, 1)]
-    return headings(timings), [*body, _total_cells(total(timings))]
+    return headings_and_rows(list(_columns(timings, total(timings))))
 
 
-def _cells(number: int, timing: Timing) -> list[str]:
+def _columns(timings: Sequence[Timing], totals: Total) -> Iterator[Column]:
+    scale = time_unit([timing.seconds for timing in timings])
+
+    def times(name: str, heading: str, values: Sequence[float | None], summed: float | None) -> Column:
+        # A sum that leaves kernels out is a lower bound.
+        prefixes = [*("" for _ in timings), ">" if name in totals.lacking and summed is not None else ""]
+        return Column(name, heading, "seconds", [*values, summed], scale=scale, prefixes=prefixes)
+
+    yield Column("number", "#", "text", [*map(str, range(1, len(timings) + 1)), ""], right=True)
+    yield Column("kernel", "kernel", "text", [*(_name(timing) for timing in timings), "total, all launches"])
+    yield Column("launches", "launches", "count", [*(timing.launches for timing in timings), totals.launches])
+    yield times(MEASURED, "time", [timing.seconds for timing in timings], totals.seconds)
+    yield times(COMPUTE, "compute", [timing.compute_seconds for timing in timings], totals.compute_seconds)
+    for level in LEVELS:
+        values = [timing.level_seconds.get(level) for timing in timings]
+        yield times(level, timings[0].label(level), values, totals.level_seconds[level])
+    yield times(LAUNCH, "launch", [timing.launch_seconds for timing in timings], totals.launch_seconds)
+    yield Column("limit", "limit", "text", [*(timing.limit_label for timing in timings), ""])
+    yield Column("use", "use", "percent", [*(timing.limit_use for timing in timings), None], unknown="")
+    yield Column("bound", "bound/time", "percent", [*(timing.of_bound for timing in timings), totals.of_bound])
+
+
+def _name(timing: Timing) -> str:
     name = f"{timing.short_name} ({timing.note})" if timing.note else timing.short_name
-    return [
-        str(number),
-        elide(name, _NAME_WIDTH),
-        f"{timing.launches:,}",
-        or_unknown(timing.seconds, duration),
-        or_unknown(timing.compute_seconds, _time),
-        *(or_unknown(timing.level_seconds.get(level), _time) for level in LEVELS),
-        or_unknown(timing.launch_seconds, duration),
-        timing.limit_label,
-        or_unknown(timing.limit_use, percent),
-        or_unknown(timing.of_bound, percent),
-    ]
-
-
-def _total_cells(totals: Total) -> list[str]:
-    def cell(name: str, seconds: float | None) -> str:
-        return or_unknown(seconds, lambda s: (">" if name in totals.lacking else "") + _time(s))
-
-    return [
-        "",
-        "total, all launches",
-        f"{totals.launches:,}",
-        cell(MEASURED, totals.seconds),
-        cell(COMPUTE, totals.compute_seconds),
-        *(cell(level, totals.level_seconds[level]) for level in LEVELS),
-        cell(LAUNCH, totals.launch_seconds),
-        "",
-        "",
-        or_unknown(totals.of_bound, percent),
-    ]
-
-
-def _time(seconds: float) -> str:
-    return duration(seconds) if seconds else "0"
+    return elide(name, _NAME_WIDTH)

@@ -30,7 +30,8 @@ class Kernel:
     ``seconds_median``, ``_min``, ``_max``, ``_total``; counts belong to the ``counted_launches`` of them and their mean
     time, ``counted_seconds``. ``caveats`` and ``missing`` are texts per quantity.
     ``spreads`` holds the smallest and the largest launch of a quantity, where both are known.
-    ``rank`` is that of the process of a parallel job, where the input has one. ``memory_label`` is how the level
+    ``rank`` is that of the process of a parallel job, where the input has one. ``occurrence`` is the number of the
+    launch among those of its kernel, from 1, where launches are not grouped. ``memory_label`` is how the level
     ``hbm`` is printed.
     """
 
@@ -47,6 +48,7 @@ class Kernel:
     spreads: Mapping[str, Spread]
     rank: int | None = None
     memory_label: str = LEVEL_LABELS["hbm"]
+    occurrence: int | None = None
 
     def __getitem__(self, quantity: str) -> Any:
         return self.values.get(quantity)
@@ -109,6 +111,7 @@ def kernels_of(
                 spreads=dict(_spreads(record)),
                 rank=ranks.get(source),
                 memory_label=memory_label,
+                occurrence=record["occurrence"] + 1 if "occurrence" in record else None,
             )
         )
     return kernels

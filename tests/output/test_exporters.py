@@ -21,7 +21,7 @@ ESCAPE = "evil\x1b[2Jname\u202e"
 
 
 def test_a_table_aligns_numbers_right_and_ends_no_line_with_spaces() -> None:
-    assert to_table(HEADINGS, ROWS).splitlines() == [
+    assert to_table(HEADINGS, ROWS).text.splitlines() == [
         " #  kernel      time",
         " 1  triad   181.6 µs",
         "12  a|b      4.01 ms",
@@ -29,7 +29,7 @@ def test_a_table_aligns_numbers_right_and_ends_no_line_with_spaces() -> None:
 
 
 def test_a_table_of_no_rows_is_its_headings() -> None:
-    assert to_table(HEADINGS, []) == "#  kernel  time"
+    assert to_table(HEADINGS, []).text == "#  kernel  time"
 
 
 def test_json_is_the_document_in_plain_characters() -> None:
@@ -63,7 +63,7 @@ def test_markdown_is_a_pipe_table() -> None:
 
 def test_no_exporter_hands_a_terminal_what_steers_it() -> None:
     for text in (
-        to_table(["kernel"], [[ESCAPE]]),
+        to_table(["kernel"], [[ESCAPE]]).text,
         to_json({"kernel": ESCAPE}),
         to_csv(["kernel"], [[ESCAPE]], terminal=True),
         to_markdown(["kernel"], [[ESCAPE]]),

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from roofctl.core.errors import InputError
 from roofctl.output.csv import to_csv
+from roofctl.output.kernel_table import markdown_table, table
 from roofctl.output.markdown import to_markdown
 from roofctl.output.report import (
     ceilings,
     csv_table,
     document,
     full_names,
-    markdown_table,
-    table,
 )
 from roofctl.output.rows import COLUMNS, L1_PARTS
 from roofctl.output.rows import rows as rows_of
@@ -29,8 +29,9 @@ from support.shapes import DRAM_R, FULL, ISSUED, L2, LSU, SHARED_LD, SHARED_ST, 
 H200 = {"device__attribute_display_name": "NVIDIA H200", "launch__sm_count": 132}
 
 HEADINGS = [
-    *(">#", "kernel", ">launches", ">time", ">share", "limit", ">use", ">headroom"),
-    *(">issue", ">L1", ">L2", ">HBM", ">GIPS", ">lost", ">L1 int.", ">L2 int.", ">HBM int."),
+    *(">#", "kernel", ">launches", ">time µs", ">share %", "limit", ">use %", ">headroom µs"),
+    *(">issue %", ">L1 %", ">L2 %", ">HBM %", ">GIPS", ">lost %", ">L1 int.", ">L2 int.", ">HBM int."),
+    *(">L1 GB/s", ">L2 GB/s", ">HBM GB/s"),
 ]
 
 # Scripts rely on these names, in this order: change them and the schema number together.
@@ -187,11 +188,36 @@ def test_cells_for_people(tmp_path: Path) -> None:
     headings, body = table(analysed(tmp_path).results)
     assert headings == HEADINGS
     rows = {cells[1]: cells for cells in body}
-    common = ["1", "100.0 µs", "50.0 %", "grid"]
+    common = ["1", "100.0", "50.0", "grid"]
     assert rows["k"][2:6] == rows["f"][2:6] == common
     assert rows["k"][7].startswith("<98.")  # pipes were not counted: the true headroom may be less
-    assert rows["k"][8:] == ["0.1 %", "0.1 %", "0.1 %", "0.1 %", "1.000", "9.1 %", "2.273", "3.333", "5.000"]
-    assert rows["f"][8:] == ["0.1 %", "0.1 %", "0.1 %", "–", "1.000", "9.1 %", "2.273", "3.333", "–"]
+    common = ["0.1", "0.1", "0.1"]
+    assert rows["k"][8:17] == [*common, "0.1", "1.000", "9.1", "2.273", "3.333", "5.000"]
+    assert [cell.strip() for cell in rows["f"][8:17]] == [*common, "–", "1.000", "9.1", "2.273", "3.333", "–"]
+    assert rows["k"][17:] == ["14.08", "9.600", "6.400"]  # 44,000, 30,000 and 20,000 sectors in 100 µs
+
+
+def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
+    results = analysed(tmp_path).results
+    headings, body = table(results, ["kernel", "grid", "hbm-bandwidth", "kernel"])
+    assert headings == ["kernel", "grid", ">HBM GB/s"]
+    assert body[0] == ["k", "(64, 1, 1)", "6.400"]
+    with pytest.raises(InputError, match="no column nonsense") as raised:
+        table(results, ["nonsense"])
+    assert "hbm-bandwidth" in str(raised.value.hint)
+
+
+def test_launches_and_grids_are_told_apart(tmp_path: Path) -> None:
+    launches = [L("k(int)", FULL, id=str(n), grid=f"({n + 1}, 1, 1)") for n in range(3)]
+    by_launch, rows = table(analysed(tmp_path, *launches, group="launch").results)
+    assert [(row[by_launch.index(">launch")], row[by_launch.index("grid")]) for row in rows] == [
+        ("1", "(1, 1, 1)"),
+        ("2", "(2, 1, 1)"),
+        ("3", "(3, 1, 1)"),
+    ]
+    by_grid, rows = table(analysed(tmp_path, *launches, group="kernel+grid").results)
+    assert {row[by_grid.index("grid")] for row in rows} == {"(1, 1, 1)", "(2, 1, 1)", "(3, 1, 1)"}
+    assert "grid" not in table(analysed(tmp_path, *launches).results)[0]
 
 
 def test_several_captures_have_a_source_column(tmp_path: Path) -> None:
@@ -213,7 +239,7 @@ def test_boards_without_hbm_have_dram(tmp_path: Path) -> None:
     launch = L("k(int)", {**FULL, **facts, DRAM_R: 10_000_000}, cc="8.6")
     found = analyse_inputs(AnalysisRequest(inputs=tuple(write(tmp_path, a=ncu_raw([launch])))))
     headings, ((*_, _last),) = table(found.results)
-    assert headings == [heading.replace("HBM", "DRAM") for heading in HEADINGS]
+    assert [h for h in headings if "/s" not in h] == [h.replace("HBM", "DRAM") for h in HEADINGS if "/s" not in h]
     assert "DRAM" in str(found.results.explained[0].verdict)
     assert "HBM" not in str([*found.notes, *found.results.explained])
     assert "hbm_intensity" in document(found)["kernels"][0]
