@@ -51,7 +51,7 @@ OWNERS: dict[str, set[str]] = {
     },
     "pyarrow": {"readers", "output/parquet"},
     "matplotlib": {"plots"},
-    "plotly": {"plots"},
+    "plotly": set(),
     "numpy": {"launches", "plots", "readers"},
     "rich": {"output"},
     "pydantic": {"captures/read", "gpus"},

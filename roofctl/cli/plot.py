@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofctl.cli import page
 from roofctl.cli.common import say, say_notes, talk_options
 from roofctl.cli.inputs import (
     analysis_of,
@@ -62,7 +63,13 @@ def _levels(_context: click.Context, _option: click.Parameter, values: tuple[str
 @click.option("--marker", "markers", multiple=True, metavar="KERNEL=MARKER", help="Marker of a kernel, such as s or ^.")
 @click.option("--title", help="Title of the picture.")
 @click.option("--style", type=click.Path(path_type=Path), metavar="FILE.yaml", help="All of these, from a file.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="A .png, .svg or .pdf file.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A .png, .svg or .pdf file, or .html for a page to explore (extra html).",
+)
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @talk_options
 def plot(output: Path | None, force: bool, **options: Any) -> None:
@@ -82,10 +89,14 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
       roofctl plot capture.csv --model flop --kernel gemm -o gemm.pdf
       roofctl plot capture.csv --walls global,shared
       roofctl plot capture.csv --mode time --model flop
+      roofctl plot capture.csv -o roofline.html
     """
     from roofctl.plots.page import check_target
 
     _check_together(options)
+    if output and output.suffix.lower() in page.SUFFIXES:
+        _write_page(output, options, force=force)
+        return
     if output:
         check_target(output, force=force)
     analysis = analysis_of(request_of(options, advice=False))
@@ -100,6 +111,20 @@ def plot(output: Path | None, force: bool, **options: Any) -> None:
     drawn.save([target])
     say(f"Wrote {target}")
     check_read(analysis)
+
+
+def _write_page(output: Path, options: dict[str, Any], *, force: bool) -> None:
+    """The page instead of a picture, with the levels, walls and title that were asked for."""
+    from roofctl.output.html_data import PageOptions
+
+    given = {
+        "--mode time": options["mode"] == "time",
+        **{f"--{name}": options[name] for name in ("spread", "style")},
+        **{f"--{name}": options[f"{name}s"] for name in ("label", "color", "marker")},
+    }
+    page.refuse(given, "is for pictures; a page has controls of its own")
+    shown = PageOptions(options["levels"], options["walls"], options["title"] or "")
+    page.write(output, options, force=force, option="-o", shown=shown)
 
 
 def _check_together(options: dict[str, Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofctl.cli import page
 from roofctl.cli.common import put, say, say_notes, show_as, talk_options, terminal_width
 from roofctl.cli.inputs import analysis_of, check_read, check_time_options, input_options, request_of
 
@@ -41,9 +43,24 @@ if TYPE_CHECKING:
 )
 @click.option("--names", is_flag=True, help="After a table or Markdown: the full name behind each number.")
 @click.option("--times", is_flag=True, help="The times that bound a launch: compute, each level, the launch itself.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Instead: a page to explore, one .html file that needs no network (extra html).",
+)
+@click.option("--force", is_flag=True, help="Replace the file of --html if it exists.")
 @talk_options
 def report(
-    form: str, names: bool, advice: bool, times: bool, wide: bool, columns: tuple[str, ...], **options: Any
+    form: str,
+    names: bool,
+    advice: bool,
+    times: bool,
+    wide: bool,
+    columns: tuple[str, ...],
+    html: Path | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
@@ -60,7 +77,15 @@ def report(
       roofctl report metrics.csv timing.csv events.csv --profile v100s
       roofctl report capture.csv --top 20 --format json > report.json
       roofctl report capture.csv --times --model flop
+      roofctl report capture.csv --html report.html
     """
+    if html:
+        given = {"--times": times, "--names": names, "--wide": wide, "--columns": columns}
+        page.refuse(
+            {**given, f"--format {form}": form != "table"}, "is for text on stdout: --html writes a page instead"
+        )
+        page.write(html, options, force=force, option="--html")
+        return
     from roofctl.output import kernel_table
     from roofctl.output import report as reports
 

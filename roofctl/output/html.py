@@ -21,8 +21,6 @@ from roofctl.core.kernel_names import json_safe
 from roofctl.output.html_data import PageOptions, page_data
 from roofctl.study.variants import Variants
 
-SUFFIXES: Final = (".html", ".htm")
-
 _FILES: Final = Path(__file__).parent / "html_files"
 SCRIPTS: Final = ("format.js", "model.js", "figure.js", "labels.js", "chart.js", "table.js", "details.js", "page.js")
 """The page's own scripts in the order in which they are joined to one."""
@@ -37,7 +35,9 @@ def write_page(path: Path, captures: Sequence[Variants], options: PageOptions | 
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise InputError(f"{path}: cannot write the page: {error.strerror or error}", hint="choose another name") from error
+        raise InputError(
+            f"{path}: cannot write the page: {error.strerror or error}", hint="choose another name"
+        ) from error
 
 
 def page(captures: Sequence[Variants], options: PageOptions | None = None) -> str:

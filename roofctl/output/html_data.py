@@ -121,7 +121,9 @@ def _resource_labels(analysis: Analysis) -> dict[str, str]:
     """Labels of the resources that some kernel uses."""
     labels: dict[str, str] = {}
     for each in analysis.results.explained:
-        labels.update({name: resource_label(name, each.result.kernel) for name in each.limit.uses if name not in labels})
+        labels.update(
+            {name: resource_label(name, each.result.kernel) for name in each.limit.uses if name not in labels}
+        )
     return labels
 
 
@@ -188,7 +190,9 @@ def _of_gpu(analysis: Analysis) -> list[list[str]]:
     profile, clocks = analysis.profile, analysis.clocks
     pairs = [["GPU", ", ".join(analysis.device.names) or "not named in the capture"]]
     if profile:
-        pairs.append(["GPU profile", f"{profile.name} ({profile.chip}, compute capability {profile.compute_capability})"])
+        pairs.append(
+            ["GPU profile", f"{profile.name} ({profile.chip}, compute capability {profile.compute_capability})"]
+        )
     if analysis.unknown_gpu:
         pairs.append(["GPU profile", f"none: {analysis.unknown_gpu.message} {analysis.unknown_gpu.hint}".strip()])
     if analysis.clock:
@@ -196,4 +200,3 @@ def _of_gpu(analysis: Analysis) -> list[list[str]]:
     if clocks.captured and clocks.captured != analysis.clock:
         pairs.append(["SM clock of the capture", f"{prefixed(clocks.captured.hz, 'Hz')}, {clocks.captured.origin}"])
     return pairs
-
