@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "json", "csv", "md"]),
+    type=click.Choice(["table", "json", "csv", "md", "brief"]),
     default="table",
     show_default=True,
-    help="Output form.",
+    help="Output form; brief is JSON of at most 4 kB on what to do next.",
 )
 @click.option(
     "--advice/--no-advice",
@@ -86,34 +86,56 @@ def report(
         )
         page.write(html, options, force=force, option="--html")
         return
-    from roofctl.output import kernel_table
-    from roofctl.output import report as reports
-
     shown = [name.strip().lower() for text in columns for name in text.split(",")]
-    if shown and (times or form not in ("table", "md")):
-        raise click.UsageError("--columns is for the kernel table: JSON, CSV and --times have columns of their own")
+    _check_options(form, times=times, columns=bool(shown))
     if times:
         check_time_options(options)
     analysis = analysis_of(request_of(options))
     if times:
         _print_times(analysis, form, names=names, wide=wide)
         return
+    _print_kernels(analysis, form, shown, wide=wide)
+    if form in ("table", "md"):
+        _print_after(analysis, form, advice=advice, names=names)
+    say_notes(analysis.notes)
+    if analysis.unknown_gpu:
+        say(f"note: {analysis.unknown_gpu.message} Fractions and bounds are not known; {analysis.unknown_gpu.hint}")
+    check_read(analysis)
+
+
+def _check_options(form: str, *, times: bool, columns: bool) -> None:
+    if columns and (times or form not in ("table", "md")):
+        raise click.UsageError("--columns is for the kernel table: JSON, CSV and --times have columns of their own")
+    if times and form == "brief":
+        raise click.UsageError("--format brief is of the kernel table, not of --times")
+
+
+def _print_kernels(analysis: Analysis, form: str, shown: Sequence[str], *, wide: bool) -> None:
+    """The kernels on stdout in the form asked for."""
+    from roofctl.output import brief, kernel_table
+    from roofctl.output import report as reports
+
     results = analysis.results
     if form == "table":
         print_table(analysis, shown, wide=wide)
     elif form == "json":
         show_as("json", document=reports.document(analysis))
+    elif form == "brief":
+        put(brief.to_line(brief.brief(analysis)))
     else:
         show_as(form, *(reports.csv_table(results) if form == "csv" else kernel_table.markdown_table(results, shown)))
-    if advice and form in ("table", "md"):
+
+
+def _print_after(analysis: Analysis, form: str, *, advice: bool, names: bool) -> None:
+    """What follows a table or Markdown: verdict and advice, and the full names."""
+    from roofctl.output import report as reports
+
+    results = analysis.results
+    if advice:
         text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
         put(f"\n{text}" if text else "", newline=False)
-    if names and form in ("table", "md"):
+    if names:
         put("\n" + reports.full_names([each.result.kernel.name for each in results.explained]), newline=False)
-    say_notes(analysis.notes)
-    if analysis.unknown_gpu:
-        say(f"note: {analysis.unknown_gpu.message} Fractions and bounds are not known; {analysis.unknown_gpu.hint}")
-    check_read(analysis)
 
 
 def _print_times(analysis: Analysis, form: str, *, names: bool, wide: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from roofctl.core.levels import LEVELS
 from roofctl.core.notes import Note
 from roofctl.output.captions import subtitle
-from roofctl.plots.figure import Figure, hierarchical, multi
+from roofctl.plots.figure import Axes, Figure, hierarchical, multi
 from roofctl.plots.page import save
 from roofctl.plots.select import check_drawable, longest, with_needed_peaks
 from roofctl.plots.style import PlotOptions
@@ -82,18 +82,23 @@ def picture(analysis: Analysis, request: PictureRequest) -> Picture:
     return _rates(analysis, request)
 
 
-def _rates(analysis: Analysis, request: PictureRequest) -> Picture:
+def draw(analysis: Analysis, request: PictureRequest, ax: Axes | None = None) -> Figure:
+    """The roofline of an analysis as a figure, or in the axes ``ax`` of one that exists."""
+    return _rates(analysis, request, ax).figure()
+
+
+def _rates(analysis: Analysis, request: PictureRequest, ax: Axes | None = None) -> Picture:
     """A roofline of one kernel (of several the longest), or of many."""
     kernels, notes = analysis.results.points, analysis.notes
     mode = request.mode or ("hierarchical" if len(analysis.results.kernels) == 1 else "multi")
     if mode == "multi":
-        return Picture(notes, partial(_rates_figure, analysis, request, kernels, multi, _MANY_LEVELS))
+        return Picture(notes, partial(_rates_figure, analysis, request, kernels, partial(multi, ax=ax), _MANY_LEVELS))
     several, kernels = len({kernel.number for kernel in kernels}), longest(kernels)
     if several > 1:
         share = "" if kernels[0].time_share is None else f" ({kernels[0].time_share:.0%} of the time)"
         name = kernels[0].short_name
         notes = (*notes, Note(f"{several} kernels; drawing the longest, {name}{share}; choose with --kernel"))
-    return Picture(notes, partial(_rates_figure, analysis, request, kernels, hierarchical, LEVELS))
+    return Picture(notes, partial(_rates_figure, analysis, request, kernels, partial(hierarchical, ax=ax), LEVELS))
 
 
 def _rates_figure(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from roofctl.core.errors import InputError
@@ -24,15 +25,29 @@ from roofctl.plots.points import draw_hierarchical, draw_multi
 from roofctl.plots.style import MOST_COLORS, KernelStyle, LevelStyle, PlotOptions
 from roofctl.roofline.model import KernelPoints, Roofline
 
-__all__ = ["Figure", "KernelStyle", "LevelStyle", "PlotOptions", "check_suffix", "hierarchical", "multi", "save"]
+__all__ = [
+    "Axes",
+    "Figure",
+    "KernelStyle",
+    "LevelStyle",
+    "PlotOptions",
+    "check_suffix",
+    "hierarchical",
+    "multi",
+    "save",
+]
 
 
 def hierarchical(
-    rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], options: PlotOptions | None = None
+    rooflines: Sequence[Roofline],
+    kernels: Sequence[KernelPoints],
+    options: PlotOptions | None = None,
+    *,
+    ax: Axes | None = None,
 ) -> Figure:
     """One kernel on all its levels under one roofline, or under a measured and a theoretical one.
 
-    In the FLOP model ``kernels`` are the types of operation of that kernel.
+    In the FLOP model ``kernels`` are the types of operation of that kernel. ``ax``: axes of an existing figure.
     """
     if len(kernels) != len({kernel.work for kernel in kernels}) or len({kernel.kernel for kernel in kernels}) != 1:
         raise InputError(
@@ -46,23 +61,32 @@ def hierarchical(
         title, subtitle = data.options.title or name, data.options.subtitle
         if data.options.title:  # the kernel's name moves a line down
             subtitle = " · ".join(filter(None, [name, subtitle]))
-        frame = _blank(data, title, subtitle, heights=issued if data.points else [])
+        frame = _blank(data, title, subtitle, heights=issued if data.points else [], ax=ax)
         draw_ceilings(frame.ax, data, colored=True)
         obstacles = _annotate(frame, data, draw_hierarchical(frame.ax, data), colored=True)
         label_levels(frame.ax, data, obstacles)
         return frame.finish()
 
 
-def multi(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], options: PlotOptions | None = None) -> Figure:
-    """Many kernels: up to eight distinguished by colour, more by numbers with a table beside the axes."""
+def multi(
+    rooflines: Sequence[Roofline],
+    kernels: Sequence[KernelPoints],
+    options: PlotOptions | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Figure:
+    """Many kernels: up to eight distinguished by colour, more by numbers with a table beside the axes.
+
+    In the axes ``ax`` of an existing figure there is no table.
+    """
     if not kernels:
         raise InputError("no kernel to draw", hint="roofctl report lists the kernels of a capture")
     with settings():
         data = compose(rooflines, kernels, options or PlotOptions())
         numbered = len(kernels) > MOST_COLORS
-        table = lay_out_table(data) if numbered else None
+        table = lay_out_table(data) if numbered and ax is None else None
         title = data.options.title or data.units.title
-        frame = _blank(data, title, data.options.subtitle, table=table)
+        frame = _blank(data, title, data.options.subtitle, table=table, ax=ax)
         draw_ceilings(frame.ax, data, colored=numbered)
         obstacles = _annotate(frame, data, draw_multi(frame.ax, data, numbered=numbered), colored=numbered)
         if data.many:
@@ -76,11 +100,20 @@ def multi(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], option
 
 
 def _blank(
-    data: PlotData, title: str, subtitle: str, heights: Sequence[float] = (), table: NumberedTable | None = None
+    data: PlotData,
+    title: str,
+    subtitle: str,
+    heights: Sequence[float] = (),
+    *,
+    table: NumberedTable | None = None,
+    ax: Axes | None = None,
 ) -> Frame:
     labels = FrameText(title, subtitle, footnotes(data, numbered=table is not None))
     panels = [Panel(data.units.x_label)]
-    frame = Frame.blank(labels, panels, data.options.size, table=table, points=len(data.points))
+    if ax is None:
+        frame = Frame.blank(labels, panels, data.options.size, table=table, points=len(data.points))
+    else:
+        frame = Frame.within(ax, labels, panels)
     set_limits(frame.ax, data, heights)
     dress(frame.ax, data.units.x_label, data.units.y_label)
     return frame

@@ -14,10 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from roofctl.core.errors import InputError
 from roofctl.plots import text
 from roofctl.plots.axes import x_label
 from roofctl.plots.kernel_table import NumberedTable, draw_table
-from roofctl.plots.page import DPI, INCH, NOTE_SIZE, PANEL_SIZE, write, write_notes, write_title
+from roofctl.plots.page import DPI, INCH, NOTE_SIZE, PANEL_SIZE, SUBTITLE_SIZE, write, write_notes, write_title
 
 _NOTE_LONGEST: Final = 400
 
@@ -54,7 +55,8 @@ class FrameText:
 class Frame:
     """A figure being made. Lengths in points; ``outside`` is the legend's width right of the last axes.
 
-    ``above`` is the space between the title and the axes, for panel titles and labels.
+    ``above`` is the space between the title and the axes, for panel titles and labels. ``given`` axes are of a figure
+    that keeps its layout.
     """
 
     figure: Figure
@@ -68,6 +70,18 @@ class Frame:
     table: NumberedTable | None
     notes: list[str]
     outside: float = 0.0
+    given: bool = False
+
+    @classmethod
+    def within(cls, ax: Axes, labels: FrameText, panels: Sequence[Panel]) -> Frame:
+        """Axes of a figure that somebody else lays out: only the axes and their title are drawn on."""
+        figure = ax.get_figure(root=True)
+        if not isinstance(figure, Figure):
+            raise InputError("the axes belong to no figure", hint="make them with matplotlib.pyplot.subplots()")
+        area = ax.get_window_extent()
+        width, height = (length * INCH / figure.dpi for length in (area.width, area.height))
+        size = (width / INCH, height / INCH)
+        return cls(figure, (ax,), tuple(panels), labels, size, width, height, 0.0, None, [], given=True)
 
     @classmethod
     def blank(
@@ -114,6 +128,10 @@ class Frame:
 
     def finish(self) -> Figure:
         """Give the figure its final size around the axes, which keep theirs, and write around them."""
+        if self.given:
+            title = "\n".join(text.plain(line) for line in (self.text.title, self.text.subtitle) if line)
+            self.ax.set_title(title, loc="left", fontsize=SUBTITLE_SIZE, parse_math=False)
+            return self.figure
         bottom = _bottom(self.panels, self.width)
         top, note_height = _top(self.text.subtitle), len(self.notes) * NOTE_SIZE * text.LINE_HEIGHT
         side = max(self.outside, self.table.width + _TABLE_GAP if self.table else 0.0)

@@ -335,7 +335,8 @@ def test_report_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["report", path, "--model", "flop"]) == 0
     out = capsys.readouterr().out
     assert "type" in out.splitlines()[0]
-    assert "20.00 GFLOP/s" in out
+    assert "rate GFLOP/s" in out.splitlines()[0]
+    assert " 20.00 " in out.splitlines()[1]
     assert main(["plot", path, "--model", "flop", "-o", str(tmp_path / "a.svg")]) == 0
     svg = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert "Performance (TFLOP/s)" in svg
