@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
 
@@ -171,12 +172,22 @@ def _of_source(source: Source) -> list[list[str]]:
         made = [version for path in source.files if (version := _report_version(path))]
         return [*pairs, *([["profiler", f"ncu {', '.join(dict.fromkeys(made))}"]] if made else [])]
     pairs.append(["profiler", f"{manifest.profiler} {manifest.profiler_version}".strip()])
-    pairs.append(["captured", f"{manifest.started} to {manifest.ended}"])
+    pairs.append(["captured", _period(manifest.started, manifest.ended)])
     if manifest.metric_sets:
         pairs.append(["metric sets", ", ".join(manifest.metric_sets)])
     controls = {"clock control": manifest.clock_control, "cache control": manifest.cache_control}
     pairs += [[name, value] for name, value in controls.items() if value]
     return [*pairs, *([["captured by", f"roofctl {manifest.roofctl_version}"]] if manifest.roofctl_version else [])]
+
+
+def _period(started: str, ended: str) -> str:
+    """Two times of ISO 8601 to the second, the date once where it is the same; as they are where they are not that."""
+    try:
+        first, last = (datetime.fromisoformat(text).astimezone(timezone.utc) for text in (started, ended))
+    except ValueError:
+        return f"{started} to {ended}"
+    end = f"{last:%H:%M:%S}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M:%S}"
+    return f"{first:%Y-%m-%d %H:%M:%S} to {end} UTC"
 
 
 def _report_version(path: Path) -> str:

@@ -17,7 +17,8 @@ function drawChart() {
   const lines = [...linesOf(ceilings, range, units.factor), ...wallsOf(ceilings, range, units.factor)];
   chart.picture = { points, lines, factor: units.factor, units };
   const first = !chart.plot.data;
-  const layout = layoutOf(range, units);
+  const width = state.printing ? 700 : byId('chart').clientWidth;
+  const layout = layoutOf(range, units, { right: marginFor(lines, width), narrow: width < 520 });
   // Plotly's own way to a new size takes longer than a browser waits before it prints.
   if (state.printing) Object.assign(layout, { width: 700, height: 430 });
   Plotly.react(chart.plot, traces(lines, points, units.factor), layout, {
@@ -152,8 +153,8 @@ function stop(event, action) {
 }
 
 function spoken(row) {
-  return `${known(row.time_share, percent)} of the time, ${known(row.seconds, duration)} a launch, limit ${row.limit_label} `
-    + `${known(row.limit_use, percent)}, headroom ${headroomText(row)}`;
+  return `${known(row.time_share, percent)} of the time, ${known(row.seconds, duration)} a launch, limit ${limitText(row)}, `
+    + `headroom ${headroomText(row)}`;
 }
 
 // --- saving -----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ function drawFirst(verdict) {
     const advice = row.advice && row.advice.length ? row.advice[0].text : row.verdict;
     return element('li', {},
       element('button', { type: 'button', class: 'link', onclick: () => select(index, { scroll: true }) }, nameElement(row.shown_name)),
-      `: ${headroomText(row)} of ${known(row.seconds_total, duration)}, ${limitText(row)}`,
+      `: ${headroomText(row)} of ${known(row.seconds_total, duration)}, limit ${limitText(row)}`,
       advice ? element('span', { class: 'advice' }, visible(advice)) : null);
   }));
   if (!verdict.rows.length) byId('first-list').replaceChildren(element('li', {}, 'No kernel has a known bound above which time could be saved.'));
@@ -53,7 +53,12 @@ function drawLongest() {
     element('span', {}, known(row.time_share, percent)), element('span', {}, duration(row.seconds_total)))));
 }
 
-const limitText = (row) => `${row.limit_label} ${known(row.limit_use, percent)}`;
+/** The limit with its use; where it is unknown, the busiest resource that was counted. */
+function limitText(row) {
+  if (row.limit !== null) return `${row.limit_label} ${known(row.limit_use, percent)}`;
+  const [name, part] = Object.entries(row.use || {}).sort((a, b) => b[1] - a[1])[0] || [];
+  return name ? `${row.limit_label}, busiest counted is ${view().resources[name] || name} at ${percent(part)}` : row.limit_label;
+}
 
 // --- the card at the pointer ------------------------------------------------------------------------------------------
 
@@ -168,7 +173,7 @@ function pointFacts(row) {
 
 function drawProvenance() {
   byId('provenance').replaceChildren(...capture().provenance.flatMap(([term, text]) => [
-    element('dt', {}, capitalised(term)), element('dd', {}, visible(text)),
+    element('dt', {}, term === 'roofctl' ? term : capitalised(term)), element('dd', {}, visible(text)),
   ]));
   const rows = [];
   for (const each of capture().views) {

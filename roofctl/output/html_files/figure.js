@@ -7,10 +7,10 @@ const KERNEL_COLORS = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#
   '#E0507A'];
 const LIMIT_COLORS = {
   hbm: '#009E73', l2: '#D55E00', l1: '#0072B2', shared: '#CC79A7', tensor: '#7B4FB5', fma: '#E69F00', fp64: '#A8A000',
-  issue: '#56B4E9', launch: '#B03A48', grid: '#E0507A', tail: '#8B5A2B', latency: '#7d8894', serialised: '#5A3E8E',
+  issue: '#56B4E9', launch: '#B03A48', grid: '#E0507A', tail: '#8B5A2B', latency: '#B28DD6', serialised: '#5A3E8E',
 };
 const OTHER_LIMIT = '#3E7C7B';
-const UNKNOWN_LIMIT = '#C9CED4';
+const UNKNOWN_LIMIT = '#98A2AC';
 const TOP = 10;
 
 const theme = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
@@ -75,7 +75,19 @@ function ceilingsOf() {
       slopes.push({ level: 'shared', basis: each.basis, bytes: each.shared_bytes_per_second, traffic: each.shared_bytes_per_second / unit });
     }
   }
-  return { slopes, peaks };
+  return { slopes: distinct(slopes, (each) => [each.level, each.bytes]), peaks: distinct(peaks, (each) => [each.work, each.sustained, each.rate]) };
+}
+
+/** Ceilings of which none is there twice: one that is measured and theoretical alike has the basis `both`. */
+function distinct(ceilings, what) {
+  const kept = new Map();
+  for (const each of ceilings) {
+    const key = what(each).map((part) => (typeof part === 'number' ? part.toPrecision(3) : part)).join(' ');
+    const same = kept.get(key);
+    if (!same) kept.set(key, each);
+    else if (same.basis !== each.basis) same.basis = 'both';
+  }
+  return [...kept.values()];
 }
 
 /** Ranges of both axes in values, from all points of the view and all ceilings: filters do not move them. */
@@ -94,7 +106,9 @@ function ranges(ceilings, factor) {
   let [left, right] = extent(xs, 0.01, 100);
   const [bottom, high] = extent(ys, 1, 1000);
   if (state.chart === 'walls') [left, right] = [Math.min(left, 1 / 45), 1.4];
-  return { x: [left / (state.chart === 'walls' ? 1.6 : 3), right * (state.chart === 'walls' ? 1 : 4)], y: [bottom / 3, high * 2.2] };
+  const walls = state.chart === 'walls';
+  const beyond = walls ? 1 : state.log ? 4 : 1.3;
+  return { x: [left / (walls ? 1.6 : 3), right * beyond], y: [bottom / 3, high * (state.log ? 2.2 : 1.15)] };
 }
 
 /** Smallest and largest value, without an array of arguments: there can be thousands. */
@@ -137,7 +151,7 @@ const basisText = (ceiling, both) => (both ? ', ' + ceiling.basis : '');
 function peakText(peak) {
   if (peak.work === 'issue') return 'Issue ' + significant(peak.rate / 1e9, 4) + ' GIPS';
   const rate = prefixed(peak.rate, DATA.work_units[peak.work] || 'FLOP/s', 3);
-  return (DATA.works[peak.work] || peak.work) + ' ' + rate + (peak.sustained ? ' under the power limit' : '');
+  return (DATA.works[peak.work] || peak.work) + ' ' + rate + (peak.sustained ? ', power limit' : '');
 }
 
 /** Walls of the address space as lines from the bottom to the roof. */
@@ -175,16 +189,24 @@ function traces(lines, points, factor) {
 function axis(name, range) {
   const log = state.log;
   return {
-    title: { text: name, font: { size: 13 } }, type: log ? 'log' : 'linear', gridcolor: theme('grid'), zeroline: false,
-    linecolor: theme('line'), tickcolor: theme('line'), ticks: 'outside', tickformat: '~g', nticks: log ? 5 : 8,
+    title: { text: name, font: { size: 13 }, standoff: 8 }, type: log ? 'log' : 'linear', gridcolor: theme('grid'), zeroline: false,
+    linecolor: theme('line'), tickcolor: theme('line'), ticks: 'outside', tickformat: '~g', nticks: log ? decadeTicks(range) : 8,
+    minor: { ticks: log ? 'outside' : '', ticklen: 3, tickcolor: theme('line') },
     range: log ? range.map((value) => Math.log10(value)) : [0, range[1]], autorange: false,
   };
 }
 
-function layoutOf(range, units) {
+/** Number of ticks with which plotly labels each decade, or every second one of many. */
+function decadeTicks([from, to]) {
+  return Math.max(4, Math.min(9, Math.floor(Math.log10(to / from) / 0.75)));
+}
+
+/** Plotly's layout; `right` is the width of what stands beside the axes, `narrow` breaks the titles. */
+function layoutOf(range, units, { right, narrow }) {
+  const title = (text) => (narrow ? text.replace(' (', '<br>(') : text);
   return {
-    xaxis: axis(units.x, range.x), yaxis: axis(units.y, range.y), showlegend: false, hovermode: 'closest', dragmode: 'zoom',
-    margin: { l: 70, r: 18, t: 22, b: 58 }, paper_bgcolor: theme('back'), plot_bgcolor: theme('back'),
+    xaxis: axis(title(units.x), range.x), yaxis: axis(title(units.y), range.y), showlegend: false, hovermode: 'closest', dragmode: 'zoom',
+    margin: { l: narrow ? 86 : 78, r: right, t: 22, b: narrow ? 70 : 58 }, paper_bgcolor: theme('back'), plot_bgcolor: theme('back'),
     font: { color: theme('ink'), size: 12, family: 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", Arial, sans-serif' },
     hoverdistance: 24,
     // The same key keeps the part that the reader has zoomed to.

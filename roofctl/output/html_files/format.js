@@ -41,7 +41,8 @@ function duration(seconds) {
 }
 
 function percent(fraction) {
-  return (fraction * 100).toFixed(fraction < 0.9995 ? 1 : 0) + ' %';
+  if (fraction > 0 && fraction < 0.0005) return '<0.1%';
+  return (fraction * 100).toFixed(fraction < 0.9995 ? 1 : 0) + '%';
 }
 
 /** A value as `show` writes it, or a dash where it is not known. */

@@ -3,6 +3,8 @@
 
 const NAMED = 8;
 const LABEL_SIZE = 12;
+const MARGIN = 18;
+const STEPS = 12;
 
 let textWidths = null;
 
@@ -23,6 +25,12 @@ function placer(plot) {
   return { at: (x, y) => [position(xaxis, x), position(yaxis, y)], box };
 }
 
+/** Width of the margin on the right: of the labels of peaks, where the picture is wide enough for them. */
+function marginFor(lines, width) {
+  const widest = Math.max(0, ...lines.filter((line) => line.kind === 'peak').map((line) => widthOf(line.label)));
+  return widest && width >= 520 && widest + 24 < width * 0.36 ? Math.ceil(widest) + 24 : MARGIN;
+}
+
 const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
 function boxAt(x, y, width, height) {
@@ -41,17 +49,34 @@ function drawLabels(plot, layer, picture) {
   const positions = picture.points.map((point) => [point, ...at(point.x, point.y / picture.factor)]).filter(([, x, y]) => inBox(x, y));
   const big = [...positions].sort((a, b) => (b[0].row.time_share || 0) - (a[0].row.time_share || 0)).slice(0, 60);
   for (const [point, x, y] of big) {
-    const half = size(point.row) / 2;
+    const half = radius(point.row);
     taken.push(boxAt(x - half, y - half, 2 * half, 2 * half));
   }
   for (const line of picture.lines.filter((each) => each.kind === 'peak')) {
     const [start, y] = at(line.xs[0], line.ys[0]);
     taken.push(boxAt(start, y - 1, at(line.xs[1], line.ys[1])[0] - start, 2));
   }
-  for (const line of picture.lines) lineLabel(layer, line, at, box, taken);
-  nameLabels(layer, positions, box, taken);
+  const outside = plot._fullLayout._size.r > MARGIN ? picture.lines.filter((line) => line.kind === 'peak' && at(line.xs[1], 1)[0] > box.right - 2) : [];
+  peakLabels(layer, outside, at, box);
+  for (const line of picture.lines) if (!outside.includes(line)) lineLabel(layer, line, at, box, taken);
+  const segments = picture.lines.map((line) => [...at(line.xs[0] || 1e-12, line.ys[0] || 1e-12), ...at(line.xs[1], line.ys[1])]);
+  nameLabels(layer, positions, box, taken, segments);
   layer.append(drawn('g', { class: 'rings' }));
   drawRings(plot, layer, picture);
+}
+
+/** Labels of peaks outside the axes, at the height of their lines or as near as others allow. */
+function peakLabels(layer, lines, at, box) {
+  const high = LABEL_SIZE + 3;
+  const entries = lines.map((line) => [line, at(line.xs[1], line.ys[1])[1]]).filter(([, y]) => y >= box.top - 1 && y <= box.bottom + 1).sort((a, b) => a[1] - b[1]);
+  const places = entries.map(([, y]) => y);
+  for (let index = 1; index < places.length; index++) places[index] = Math.max(places[index], places[index - 1] + high);
+  let lowest = box.bottom;
+  for (let index = places.length - 1; index >= 0; index--, lowest -= high) places[index] = Math.min(places[index], lowest);
+  entries.forEach(([line, y], index) => {
+    layer.append(drawn('path', { d: `M${box.right} ${y.toFixed(1)}l4 0L${box.right + 12} ${places[index].toFixed(1)}l4 0`, fill: 'none', stroke: line.color, 'stroke-width': 0.8 }));
+    put(layer, line, box.right + 19, places[index] + 4, 0, 'start');
+  });
 }
 
 /** The text of a ceiling or wall, along its line where that is visible. */
@@ -71,8 +96,8 @@ function lineLabel(layer, line, at, box, taken) {
   if (line.kind === 'slope' && length < width + 12) return;
   const angle = Math.atan2(bottom - top, right - left);
   // Peaks are labelled from their right end, slopes from their left one; where it is taken, further along.
-  for (let step = 0; step <= 6; step++) {
-    const along = line.kind === 'peak' ? length - width - 6 - step * Math.max(0, length - width - 12) / 6 : 8 + step * (length - width - 16) / 6;
+  for (let step = 0; step <= STEPS; step++) {
+    const along = line.kind === 'peak' ? length - width - 6 - step * Math.max(0, length - width - 12) / STEPS : 8 + step * (length - width - 16) / STEPS;
     for (const shift of [-5, LABEL_SIZE + 2]) {
       const boxes = [0, 0.25, 0.5, 0.75, 1].map((part) => {
         const distance = along + part * width;
@@ -81,7 +106,7 @@ function lineLabel(layer, line, at, box, taken) {
         return boxAt(x - width / 10, y - LABEL_SIZE + 1, width / 5, LABEL_SIZE + 2);
       });
       if (boxes.some((each) => each.top < box.top - 14 || each.left < box.left || each.bottom > box.bottom || taken.some((other) => overlap(each, other)))) continue;
-      taken.push(...boxes);
+      taken.push(...boxes.map((each) => ({ ...each, text: true })));
       const x = left + Math.cos(angle) * along - Math.sin(angle) * shift;
       const y = top + Math.sin(angle) * along + Math.cos(angle) * shift;
       put(layer, line, x, y, angle * 180 / Math.PI, 'start');
@@ -111,7 +136,7 @@ function clipped(x1, y1, x2, y2, box) {
 }
 
 /** Names of the longest kernels in the picture, where there is space beside one of their points. */
-function nameLabels(layer, positions, box, taken) {
+function nameLabels(layer, positions, box, taken, segments) {
   const byKernel = new Map();
   for (const entry of positions) {
     const key = entry[0].row.index;
@@ -123,9 +148,14 @@ function nameLabels(layer, positions, box, taken) {
     const row = entries[0][0].row;
     const type = isFlop() && row.precision ? ' (' + workLabel(row) + ')' : '';
     const text = elide(row.shown_name, 26) + type;
-    const place = entries.map(([, x, y]) => free(x, y, size(row) / 2, widthOf(text), box, taken)).find(Boolean);
+    const place = placeOf(entries, widthOf(text), box, taken, segments);
     if (!place) continue;
-    taken.push(place);
+    taken.push({ ...place, text: true });
+    if (place.leader) {
+      segments.push(place.leader);
+      const [x1, y1, x2, y2] = place.leader.map((value) => value.toFixed(1));
+      layer.append(drawn('line', { x1, y1, x2, y2, stroke: theme('faint'), 'stroke-width': 0.8 }));
+    }
     layer.append(drawn('text', {
       x: place.left.toFixed(1), y: (place.bottom - 3).toFixed(1), 'font-size': LABEL_SIZE, fill: theme('ink'), stroke: theme('back'),
       'stroke-width': 3, 'paint-order': 'stroke', class: 'kernel-name',
@@ -136,8 +166,28 @@ function nameLabels(layer, positions, box, taken) {
 /** The selected kernel first, then the longest. */
 const rankOf = (row) => (row.index === state.selected ? -1 : row.index);
 
+/** Radius of a point with its ring, if it has one. */
+const radius = (row) => size(row) / 2 + (row.index === state.selected ? 6 : 0);
+
+/** A box for a name: beside a point, further from it, or, where neither is free, across a line. */
+function placeOf(entries, width, box, taken, segments) {
+  const clear = (place) => !segments.some(([x1, y1, x2, y2]) => clipped(x1, y1, x2, y2, place));
+  const texts = taken.filter((each) => each.text);
+  for (const [far, anywhere] of [[0, false], [14, false], [32, false], [0, true]]) {
+    for (const [point, x, y] of entries) {
+      const fits = (place) => anywhere || (clear(place) && !(far && texts.some((text) => clipped(...leader(x, y, place), text))));
+      const place = free(x, y, radius(point.row) + far, width, box, taken, fits);
+      if (place) return { ...place, leader: far ? leader(x, y, place) : null };
+    }
+  }
+  return null;
+}
+
+/** The line from a point to the nearest edge of its name. */
+const leader = (x, y, place) => [x, y, Math.max(place.left, Math.min(x, place.right)), Math.max(place.top, Math.min(y, place.bottom))];
+
 /** A free box for a text beside a point: right, left, above, below. */
-function free(x, y, half, width, box, taken) {
+function free(x, y, half, width, box, taken, fits) {
   const high = LABEL_SIZE + 3;
   const places = [
     [x + half + 4, y - high / 2], [x - half - 4 - width, y - high / 2], [x - width / 2, y - half - 3 - high],
@@ -145,7 +195,7 @@ function free(x, y, half, width, box, taken) {
     [x - half - width, y - half - high], [x - half - width, y + half],
   ];
   return places.map(([left, top]) => boxAt(left, top, width, high))
-    .find((place) => inside(place, box) && !taken.some((other) => overlap(place, other)));
+    .find((place) => inside(place, box) && !taken.some((other) => overlap(place, other)) && fits(place));
 }
 
 /** A ring around each point of the selected kernel, and of the one under the pointer; all that changes with it. */

@@ -123,8 +123,8 @@ function shareText() {
   const rows = rowsOf(view());
   if (!rows.some((row) => row.time_share !== null)) return 'no times are known';
   const kept = rows.filter((row) => row.time_share === null || row.time_share >= SHARES[state.share]);
-  const least = SHARES[state.share] ? `${Number((SHARES[state.share] * 100).toPrecision(2))} %` : 'all';
-  return `${least}: ${count(kernelsOf(kept))} of ${count(kernelsOf(rows))} kernels, ${percent(shareOf(kept))} of the time`;
+  const least = SHARES[state.share] ? `${Number((SHARES[state.share] * 100).toPrecision(2))}%` : 'all';
+  return `${least}: ${count(kernelsOf(kept))} of ${counted(kernelsOf(rows), 'kernel')}, ${percent(shareOf(kept))} of the time`;
 }
 
 /** Change the state and draw; the selected kernel stays selected in another view. */

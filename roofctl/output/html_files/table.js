@@ -62,7 +62,7 @@ function drawTable() {
   table.tBodies[0].replaceChildren(body);
   const all = rowsOf(view());
   const share = all.some((row) => row.time_share !== null) ? `, ${percent(shareOf(rows))} of the time` : '';
-  byId('count').textContent = `${count(kernelsOf(rows))} of ${count(kernelsOf(all))} kernels${share}`;
+  byId('count').textContent = `${count(kernelsOf(rows))} of ${counted(kernelsOf(all), 'kernel')}${share}`;
   byId('more').hidden = rows.length <= state.most;
   byId('more').textContent = `Show ${count(Math.min(1000, rows.length - state.most))} more of ${count(rows.length)} rows`;
   markRow();
