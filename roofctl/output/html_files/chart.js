@@ -166,14 +166,15 @@ async function svgText() {
   const made = new DOMParser().parseFromString(decodeURIComponent(address.slice(address.indexOf(',') + 1)), 'image/svg+xml').documentElement;
   const key = keyLines(width);
   const [above, below] = [46, 10 + 18 * key.length];
-  const svg = drawn('svg', { viewBox: `0 0 ${width} ${height + above + below}`, width, height: height + above + below, 'font-family': 'sans-serif' });
+  const svg = drawn('svg', { viewBox: `0 0 ${width} ${height + above + below}`, width, height: height + above + below, 'font-family': FONT });
   svg.append(drawn('rect', { width: '100%', height: '100%', fill: theme('back') }));
   svg.append(drawn('text', { x: 12, y: 20, 'font-size': 15, 'font-weight': 'bold', fill: theme('ink') }, elide(titleText(), Math.floor(width / 8))));
   svg.append(drawn('text', { x: 12, y: 38, 'font-size': 12, fill: theme('faint') }, elide(subtitleText(), Math.floor(width / 6.5))));
   const body = drawn('g', { transform: `translate(0 ${above})` });
   body.append(...made.childNodes);
   const labels = drawn('g', { transform: `translate(0 ${above})` });
-  labels.append(...[...chart.layer.childNodes].map((node) => node.cloneNode(true)));
+  // What is selected is of the page, not of the picture.
+  labels.append(...[...chart.layer.childNodes].filter((node) => !node.matches('.rings')).map((node) => node.cloneNode(true)));
   svg.append(body, labels, ...key.map((line, index) => keyGroup(line, above + height + 14 + 18 * index)));
   return new XMLSerializer().serializeToString(svg);
 }

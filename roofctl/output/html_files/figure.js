@@ -12,6 +12,7 @@ const LIMIT_COLORS = {
 const OTHER_LIMIT = '#3E7C7B';
 const UNKNOWN_LIMIT = '#98A2AC';
 const TOP = 10;
+const FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", Arial, sans-serif';
 
 const theme = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
 const levelColor = (level) => (darkNow() ? LEVEL_COLORS_DARK : LEVEL_COLORS)[level] || theme('ink');
@@ -207,7 +208,7 @@ function layoutOf(range, units, { right, narrow }) {
   return {
     xaxis: axis(title(units.x), range.x), yaxis: axis(title(units.y), range.y), showlegend: false, hovermode: 'closest', dragmode: 'zoom',
     margin: { l: narrow ? 86 : 78, r: right, t: 22, b: narrow ? 70 : 58 }, paper_bgcolor: theme('back'), plot_bgcolor: theme('back'),
-    font: { color: theme('ink'), size: 12, family: 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", Arial, sans-serif' },
+    font: { color: theme('ink'), size: 12, family: FONT },
     hoverdistance: 24,
     // The same key keeps the part that the reader has zoomed to.
     uirevision: [state.capture, view().model, state.chart, state.space, state.log, state.alone].join(' '),

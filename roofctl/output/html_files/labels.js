@@ -12,7 +12,7 @@ let textWidths = null;
 function widthOf(text) {
   if (!textWidths) {
     textWidths = document.createElement('canvas').getContext('2d');
-    textWidths.font = LABEL_SIZE + 'px system-ui, "Segoe UI", Roboto, "DejaVu Sans", Arial, sans-serif';
+    textWidths.font = LABEL_SIZE + 'px ' + FONT;
   }
   return textWidths.measureText(text).width;
 }
@@ -65,14 +65,26 @@ function drawLabels(plot, layer, picture) {
   drawRings(plot, layer, picture);
 }
 
+/** Heights in order, moved as little as makes each at least `high` from the next (pool adjacent violators). */
+function apart(heights, high) {
+  const pools = [];
+  heights.forEach((y, index) => {
+    pools.push({ sum: y - index * high, count: 1 });
+    while (pools.length > 1 && mean(pools.at(-2)) > mean(pools.at(-1))) {
+      const last = pools.pop();
+      pools.at(-1).sum += last.sum;
+      pools.at(-1).count += last.count;
+    }
+  });
+  return pools.flatMap((pool) => Array(pool.count).fill(mean(pool))).map((y, index) => y + index * high);
+}
+
+const mean = (pool) => pool.sum / pool.count;
+
 /** Labels of peaks outside the axes, at the height of their lines or as near as others allow. */
 function peakLabels(layer, lines, at, box) {
-  const high = LABEL_SIZE + 3;
   const entries = lines.map((line) => [line, at(line.xs[1], line.ys[1])[1]]).filter(([, y]) => y >= box.top - 1 && y <= box.bottom + 1).sort((a, b) => a[1] - b[1]);
-  const places = entries.map(([, y]) => y);
-  for (let index = 1; index < places.length; index++) places[index] = Math.max(places[index], places[index - 1] + high);
-  let lowest = box.bottom;
-  for (let index = places.length - 1; index >= 0; index--, lowest -= high) places[index] = Math.min(places[index], lowest);
+  const places = apart(entries.map(([, y]) => y), LABEL_SIZE + 3);
   entries.forEach(([line, y], index) => {
     layer.append(drawn('path', { d: `M${box.right} ${y.toFixed(1)}l4 0L${box.right + 12} ${places[index].toFixed(1)}l4 0`, fill: 'none', stroke: line.color, 'stroke-width': 0.8 }));
     put(layer, line, box.right + 19, places[index] + 4, 0, 'start');
@@ -95,17 +107,19 @@ function lineLabel(layer, line, at, box, taken) {
   const length = Math.hypot(right - left, bottom - top);
   if (line.kind === 'slope' && length < width + 12) return;
   const angle = Math.atan2(bottom - top, right - left);
-  // Peaks are labelled from their right end, slopes from their left one; where it is taken, further along.
-  for (let step = 0; step <= STEPS; step++) {
-    const along = line.kind === 'peak' ? length - width - 6 - step * Math.max(0, length - width - 12) / STEPS : 8 + step * (length - width - 16) / STEPS;
+  // Peaks are labelled from their right end, slopes from their left one; where it is taken, further along, or over points.
+  for (let step = 0; step <= 2 * STEPS + 1; step++) {
+    const others = step <= STEPS ? taken : taken.filter((other) => other.text);
+    const part = (step % (STEPS + 1)) / STEPS;
+    const along = line.kind === 'peak' ? length - width - 6 - part * Math.max(0, length - width - 12) : 8 + part * (length - width - 16);
     for (const shift of [-5, LABEL_SIZE + 2]) {
-      const boxes = [0, 0.25, 0.5, 0.75, 1].map((part) => {
-        const distance = along + part * width;
+      const boxes = [0, 0.25, 0.5, 0.75, 1].map((place) => {
+        const distance = along + place * width;
         const x = left + Math.cos(angle) * distance - Math.sin(angle) * shift;
         const y = top + Math.sin(angle) * distance + Math.cos(angle) * shift;
         return boxAt(x - width / 10, y - LABEL_SIZE + 1, width / 5, LABEL_SIZE + 2);
       });
-      if (boxes.some((each) => each.top < box.top - 14 || each.left < box.left || each.bottom > box.bottom || taken.some((other) => overlap(each, other)))) continue;
+      if (boxes.some((each) => each.top < box.top - 14 || each.left < box.left || each.bottom > box.bottom || others.some((other) => overlap(each, other)))) continue;
       taken.push(...boxes.map((each) => ({ ...each, text: true })));
       const x = left + Math.cos(angle) * along - Math.sin(angle) * shift;
       const y = top + Math.sin(angle) * along + Math.cos(angle) * shift;

@@ -80,7 +80,7 @@ function syncControls() {
   byId('spaces').hidden = state.chart !== 'walls';
   byId('ceilings').hidden = !view().basis;
   byId('color-type').hidden = model !== 'flop';
-  byId('absent').textContent = Object.entries(capture().absent).map(([name, why]) => `No ${name.replace('instruction', 'instruction roofline,').replace('flop', 'FLOP roofline,').replace(/,$/, '')}: ${visible(why)}`).join(' ');
+  byId('absent').textContent = absentText();
   syncBoxes('levels', Object.entries(view().levels), (level) => state.levels.has(level), toggleLevel);
   const works = worksOf(view());
   byId('precisions').hidden = !works.length;
@@ -88,6 +88,17 @@ function syncControls() {
   byId('share-text').textContent = shareText();
   byId('share').value = String(state.share);
   byId('share').setAttribute('aria-valuetext', shareText());
+}
+
+/** Which rooflines there are not, and why; each reason once. */
+function absentText() {
+  const reasons = new Map();
+  for (const [name, why] of Object.entries(capture().absent)) {
+    const [model, ...basis] = name.split(' ');
+    if (!reasons.has(why)) reasons.set(why, { model: model === 'flop' ? 'FLOP' : model, bases: [] });
+    reasons.get(why).bases.push(...basis);
+  }
+  return [...reasons].map(([why, { model, bases }]) => `No ${model} roofline${bases.length === 1 ? ' with ' + bases[0] + ' ceilings' : ''}: ${visible(why)}.`).join(' ');
 }
 
 /** Check boxes in a field set; they are made only when their names change, so that focus stays. */
