@@ -122,6 +122,18 @@ def test_levels_add_points_and_ceilings(known: Opened) -> None:
     assert set(known.js("chart.picture.points.map((point) => point.level)")) == {"l1", "l2"}
 
 
+def test_each_ceiling_has_a_label_in_the_picture_or_in_the_key(known: Opened) -> None:
+    choose(known, "model", "flop")
+    choose(known, "ceilings", "both")
+    for level in ("l1", "l2"):
+        known.page.check(f'#levels input[value="{level}"]')
+    written = set(known.page.locator("#chart text.ceiling").all_text_contents())
+    key = set(known.page.locator("#key > span").all_inner_texts())
+    lines = set(known.js("chart.picture.lines.map((line) => line.label)"))
+    assert lines <= written | key
+    assert len(lines) > 6
+
+
 def test_model_and_precision(known: Opened) -> None:
     assert not known.page.locator("#precisions").is_visible()
     choose(known, "model", "flop")

@@ -28,11 +28,11 @@ function drawChart() {
   if (first) listen();
   relabel();
   describeChart(points);
-  drawKey(points);
 }
 
 function relabel() {
   drawLabels(chart.plot, chart.layer, chart.picture);
+  drawKey(chart.picture.points);
 }
 
 function listen() {
@@ -76,7 +76,7 @@ function reasonsOf(rows, points) {
   return first ? ' (' + elide(visible(first[0]), 160) + ')' : '';
 }
 
-/** Symbols of the levels, and colors, under the picture. */
+/** Symbols of the levels, colors, and ceilings without a label of their own, under the picture. */
 function drawKey(points) {
   const key = byId('key');
   key.replaceChildren();
@@ -85,6 +85,7 @@ function drawKey(points) {
     key.append(element('span', {}, symbolElement(level), label));
   }
   for (const [color, label] of colorKey(points)) key.append(element('span', {}, element('span', { class: 'swatch', color }), nameElement(label, 'plain-name')));
+  for (const line of unlabelled()) key.append(element('span', {}, lineElement(line), line.label));
   if (points.some((point) => point.caveat)) key.append(element('span', {}, 'hollow: the counts are not exact'));
   key.append(element('span', {}, 'area: share of the time'));
 }
@@ -103,6 +104,14 @@ function colorKey(points) {
   const top = new Map(rows.filter((row) => row.number < TOP).map((row) => [row.number, row]));
   const pairs = [...top.values()].map((row) => [rowColor(row), elide(row.shown_name, 40)]);
   return rows.some((row) => row.number >= TOP) ? [...pairs, [theme('rest'), 'all others']] : pairs;
+}
+
+const unlabelled = () => chart.picture.unlabelled || [];
+
+function lineElement(line) {
+  const svg = drawn('svg', { viewBox: '0 0 14 14', 'aria-hidden': 'true' });
+  svg.append(drawn('path', { d: 'M0 7H14', stroke: line.color, 'stroke-width': 2, 'stroke-dasharray': { dash: '5 3', dot: '2 2' }[line.dash] || 'none' }));
+  return svg;
 }
 
 function symbolElement(level) {
@@ -179,19 +188,20 @@ async function svgText() {
   return new XMLSerializer().serializeToString(svg);
 }
 
-/** Entries of the key broken into lines: each [x, level or null, color, label]. */
+/** Entries of the key broken into lines: each [x, shape or null, color, label]. */
 function keyLines(width) {
-  const shapes = [...new Set(chart.picture.points.map((point) => point.level))].map((level) => [level, theme('faint'), view().levels[level] || level + 's']);
-  const entries = [...shapes, ...colorKey(chart.picture.points).map(([color, label]) => [null, color, label])];
+  const shapes = [...new Set(chart.picture.points.map((point) => point.level))].map((level) => [symbolElement(level), theme('faint'), view().levels[level] || level + 's']);
+  const entries = [...shapes, ...colorKey(chart.picture.points).map(([color, label]) => [null, color, label]),
+    ...unlabelled().map((line) => [lineElement(line), line.color, line.label])];
   const lines = [[]];
   let x = 12;
-  for (const [level, color, label] of entries) {
+  for (const [shape, color, label] of entries) {
     const wide = 34 + widthOf(label);
     if (x + wide > width && lines[lines.length - 1].length) {
       lines.push([]);
       x = 12;
     }
-    lines[lines.length - 1].push([x, level, color, label]);
+    lines[lines.length - 1].push([x, shape, color, label]);
     x += wide;
   }
   return lines;
@@ -199,9 +209,9 @@ function keyLines(width) {
 
 function keyGroup(line, y) {
   const group = drawn('g', {});
-  for (const [x, level, color, label] of line) {
-    if (level) {
-      const symbol = symbolElement(level).firstChild;
+  for (const [x, shape, color, label] of line) {
+    if (shape) {
+      const symbol = shape.firstChild;
       symbol.setAttribute('transform', `translate(${x} ${y - 11})`);
       group.append(symbol);
     } else {

@@ -187,10 +187,10 @@ function traces(lines, points, factor) {
   return made;
 }
 
-function axis(name, range) {
+function axis(name, range, narrow) {
   const log = state.log;
   return {
-    title: { text: name, font: { size: 13 }, standoff: 8 }, type: log ? 'log' : 'linear', gridcolor: theme('grid'), zeroline: false,
+    title: { text: name, font: { size: narrow ? 11 : 13 }, standoff: 8 }, type: log ? 'log' : 'linear', gridcolor: theme('grid'), zeroline: false,
     linecolor: theme('line'), tickcolor: theme('line'), ticks: 'outside', tickformat: '~g', nticks: log ? decadeTicks(range) : 8,
     minor: { ticks: log ? 'outside' : '', ticklen: 3, tickcolor: theme('line') },
     range: log ? range.map((value) => Math.log10(value)) : [0, range[1]], autorange: false,
@@ -204,9 +204,9 @@ function decadeTicks([from, to]) {
 
 /** Plotly's layout; `right` is the width of what stands beside the axes, `narrow` breaks the titles. */
 function layoutOf(range, units, { right, narrow }) {
-  const title = (text) => (narrow ? text.replace(' (', '<br>(') : text);
+  const made = (text, values) => axis(narrow ? text.replace(' (', '<br>(') : text, values, narrow);
   return {
-    xaxis: axis(title(units.x), range.x), yaxis: axis(title(units.y), range.y), showlegend: false, hovermode: 'closest', dragmode: 'zoom',
+    xaxis: made(units.x, range.x), yaxis: made(units.y, range.y), showlegend: false, hovermode: 'closest', dragmode: 'zoom',
     margin: { l: narrow ? 86 : 78, r: right, t: 22, b: narrow ? 70 : 58 }, paper_bgcolor: theme('back'), plot_bgcolor: theme('back'),
     font: { color: theme('ink'), size: 12, family: FONT },
     hoverdistance: 24,

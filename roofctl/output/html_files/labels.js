@@ -58,7 +58,7 @@ function drawLabels(plot, layer, picture) {
   }
   const outside = plot._fullLayout._size.r > MARGIN ? picture.lines.filter((line) => line.kind === 'peak' && at(line.xs[1], 1)[0] > box.right - 2) : [];
   peakLabels(layer, outside, at, box);
-  for (const line of picture.lines) if (!outside.includes(line)) lineLabel(layer, line, at, box, taken);
+  picture.unlabelled = picture.lines.filter((line) => !outside.includes(line) && !lineLabel(layer, line, at, box, taken));
   const segments = picture.lines.map((line) => [...at(line.xs[0] || 1e-12, line.ys[0] || 1e-12), ...at(line.xs[1], line.ys[1])]);
   nameLabels(layer, positions, box, taken, segments);
   layer.append(drawn('g', { class: 'rings' }));
@@ -91,26 +91,24 @@ function peakLabels(layer, lines, at, box) {
   });
 }
 
-/** The text of a ceiling or wall, along its line where that is visible. */
+/** Write the text of a ceiling or wall along its line; false where the line is visible and has no place for it. */
 function lineLabel(layer, line, at, box, taken) {
   const [x1, y1] = at(line.xs[0] || 1e-12, line.ys[0] || 1e-12);
   const [x2, y2] = at(line.xs[1], line.ys[1]);
   const width = widthOf(line.label);
   if (line.kind === 'wall') {
-    if (x1 < box.left || x1 > box.right) return;
-    put(layer, line, x1 - 4, box.bottom - 6, -90, 'start');
-    return;
+    if (x1 >= box.left && x1 <= box.right) put(layer, line, x1 - 4, box.bottom - 6, -90, 'start');
+    return true;
   }
   const clip = clipped(x1, y1, x2, y2, box);
-  if (!clip) return;
+  if (!clip) return true;
   const [left, top, right, bottom] = clip;
   const length = Math.hypot(right - left, bottom - top);
-  if (line.kind === 'slope' && length < width + 12) return;
+  if (line.kind === 'slope' && length < width + 12) return false;
   const angle = Math.atan2(bottom - top, right - left);
-  // Peaks are labelled from their right end, slopes from their left one; where it is taken, further along, or over points.
-  for (let step = 0; step <= 2 * STEPS + 1; step++) {
-    const others = step <= STEPS ? taken : taken.filter((other) => other.text);
-    const part = (step % (STEPS + 1)) / STEPS;
+  // Peaks are labelled from their right end, slopes from their left one; where it is taken, further along.
+  for (let step = 0; step <= STEPS; step++) {
+    const part = step / STEPS;
     const along = line.kind === 'peak' ? length - width - 6 - part * Math.max(0, length - width - 12) : 8 + part * (length - width - 16);
     for (const shift of [-5, LABEL_SIZE + 2]) {
       const boxes = [0, 0.25, 0.5, 0.75, 1].map((place) => {
@@ -119,14 +117,15 @@ function lineLabel(layer, line, at, box, taken) {
         const y = top + Math.sin(angle) * distance + Math.cos(angle) * shift;
         return boxAt(x - width / 10, y - LABEL_SIZE + 1, width / 5, LABEL_SIZE + 2);
       });
-      if (boxes.some((each) => each.top < box.top - 14 || each.left < box.left || each.bottom > box.bottom || others.some((other) => overlap(each, other)))) continue;
+      if (boxes.some((each) => each.top < box.top - 14 || each.left < box.left || each.bottom > box.bottom || taken.some((other) => overlap(each, other)))) continue;
       taken.push(...boxes.map((each) => ({ ...each, text: true })));
       const x = left + Math.cos(angle) * along - Math.sin(angle) * shift;
       const y = top + Math.sin(angle) * along + Math.cos(angle) * shift;
       put(layer, line, x, y, angle * 180 / Math.PI, 'start');
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 function put(layer, line, x, y, angle, anchor) {
