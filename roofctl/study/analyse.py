@@ -12,7 +12,7 @@ from roofctl.core.levels import DRAM, level_label
 from roofctl.core.notes import Note
 from roofctl.core.short_names import Names
 from roofctl.gpus import FoundProfile, GpuProfile
-from roofctl.launches.aggregate import Group, aggregate
+from roofctl.launches.aggregate import Group, KernelTable, aggregate
 from roofctl.launches.evaluate import launch_table
 from roofctl.quantities import Chip, catalogue
 from roofctl.readers.numbers import DecimalSeparator
@@ -98,8 +98,40 @@ class Analysis:
         return level_label(level, self.machine.instruction.memory_label if self.machine else DRAM)
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """Kernels of the inputs and the GPU that they ran on, before a model, clocks and ceilings are chosen.
+
+    ``found`` is the GPU profile, or the error that explains why there is none. ``given`` are ceilings of the user.
+    ``incomplete`` has a sentence for each source whose run did not end as it should.
+    """
+
+    sources: tuple[inputs.Source, ...]
+    reading: inputs.Reading
+    device: Device
+    found: FoundProfile | InputError
+    chip_name: str | None
+    kernels: KernelTable
+    notes: tuple[Note, ...]
+    given: Given
+    incomplete: Mapping[str, str]
+
+    @property
+    def profile(self) -> GpuProfile | None:
+        """The GPU profile, None where the GPU is not known."""
+        return None if isinstance(self.found, InputError) else self.found.profile
+
+
 def analyse_inputs(request: AnalysisRequest) -> Analysis:
     """Read the inputs, group their launches to kernels, and compare them with the ceilings of their GPU.
+
+    Raises InputError (or CounterAccessError) for inputs that cannot be used.
+    """
+    return analyse_loaded(load_kernels(request), request)
+
+
+def load_kernels(request: AnalysisRequest) -> Loaded:
+    """Read the inputs of a request and group their launches to kernels.
 
     Raises InputError (or CounterAccessError) for inputs that cannot be used.
     """
@@ -114,31 +146,40 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     profile = None if isinstance(found, InputError) else found.profile
     capability = profile.compute_capability if profile else next(iter(device.compute_capabilities), "")
     chip_name = profile.chip if profile else catalogue().chip_of(capability or None, next(iter(device.names), ""))
-    chip = catalogue().chips.get(chip_name or "")
     kernels = aggregate(launch_table(reading.parts, chip_name), request.group)
     own_notes: list[Note] = []
     if not light:
+        chip = catalogue().chips.get(chip_name or "")
         own = carried(reading.parts, device, chip, captured_clocks(kernels.frame, device))
         found, own_notes = with_own_ceilings(found, own, device)
-    profile = None if isinstance(found, InputError) else found.profile
-    clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)
-    notes += [*profile_notes, *own_notes, *_pascal_l1(capability), *([] if light else clock_notes)]
-    machine, rooflines, ceiling_notes = _ceilings(request, found, clocks, given, device)
-    notes += ceiling_notes
+    notes += [*profile_notes, *own_notes, *_pascal_l1(capability)]
+    return Loaded(tuple(sources), reading, device, found, chip_name, kernels, tuple(notes), given, incomplete)
+
+
+def analyse_loaded(loaded: Loaded, request: AnalysisRequest) -> Analysis:
+    """Compare kernels with the ceilings of their GPU, in the model and at the clock of the request.
+
+    Raises InputError for ceilings, a clock or a selection that there is not.
+    """
+    device, found, profile = loaded.device, loaded.found, loaded.profile
+    chip = catalogue().chips.get(loaded.chip_name or "")
+    clocks, clock_notes = choose_clocks(loaded.kernels, device, profile, request.clock)
+    machine, rooflines, ceiling_notes = _ceilings(request, loaded, clocks)
+    notes = [*loaded.notes, *([] if loaded.given.file else clock_notes), *ceiling_notes]
     results = analyse(
-        kernels,
+        loaded.kernels,
         machine,
         choice=ModelChoice(request.model, request.instructions, request.precisions),
         chip=chip,
         selection=request.selection,
-        ranks={source.label: source.rank for source in sources if source.rank is not None},
+        ranks={source.label: source.rank for source in loaded.sources if source.rank is not None},
         with_advice=request.advice,
-        incomplete=incomplete,
+        incomplete=loaded.incomplete,
         memory_label=machine.instruction.memory_label if machine else DRAM,
         names=request.names,
     )
     return Analysis(
-        sources=reading.labels,
+        sources=loaded.reading.labels,
         results=results,
         device=device,
         profile=profile,
@@ -146,26 +187,27 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
         clock=clocks.sm,
         notes=(*notes, *results.notes),
         capture_notes=(*notes, *results.capture_notes),
-        unknown_gpu=found if isinstance(found, InputError) and not given else None,
+        unknown_gpu=found if isinstance(found, InputError) and not loaded.given else None,
         clocks=clocks,
         machine=machine,
         chip=chip,
-        unread=reading.unread,
-        incomplete=tuple(incomplete.values()),
+        unread=loaded.reading.unread,
+        incomplete=tuple(loaded.incomplete.values()),
         ceilings_gpu=None if isinstance(found, InputError) else ceilings_gpu(found, device),
     )
 
 
 def _ceilings(
-    request: AnalysisRequest, found: FoundProfile | InputError, clocks: Clocks, given: Given, device: Device
+    request: AnalysisRequest, loaded: Loaded, clocks: Clocks
 ) -> tuple[Machine | None, tuple[Roofline, ...], list[Note]]:
     """The machine, the rooflines to draw, and notes on them; None and () where no ceiling is known."""
+    found, given = loaded.found, loaded.given
     rooflines: tuple[Roofline, ...] = ()
     machine: Machine | None = None
     notes: list[Note] = []
     if not isinstance(found, InputError):
         machine, rooflines, notes = choose_ceilings(found, request.ceilings, request.model, clocks, request.hbm_mix)
-        machine, rooflines, slice_notes = on_slice(machine, rooflines, device, found.profile)
+        machine, rooflines, slice_notes = on_slice(machine, rooflines, loaded.device, found.profile)
         notes = [*notes, *slice_notes]
     elif request.ceilings or request.clock:
         raise found
