@@ -201,7 +201,7 @@ def _arrow(row: dict[str, Any], key: str, factor: float, form: str) -> str:
         for side in ("before", "after")
     ]
     if row["verdict"] in ("new", "gone"):
-        return texts[row["verdict"] == "new"]
+        return texts[1] if row["verdict"] == "new" else texts[0]
     return texts[0] if texts[0] == texts[1] else _ARROW.join(texts)
 
 
@@ -211,7 +211,7 @@ def _limits(before: Explained | None, after: Explained | None) -> str:
 
 
 def shown(comparison: Comparison, *, everything: bool) -> tuple[list[KernelChange], int]:
-    """The changes that a table for people lists, and how many it leaves out: those within noise, unless they are few."""
+    """The changes that a table for people lists, and how many it leaves out: those within noise, unless few."""
     loud = [change for change in comparison.changes if change.verdict != "within noise"]
     quiet = len(comparison.changes) - len(loud)
     if everything or quiet <= _FEW:
@@ -238,7 +238,7 @@ def markdown(comparison: Comparison, *, everything: bool, failed: Sequence[str] 
 
 def _plain(line: str) -> str:
     """A sentence in Markdown, where ``<`` of a kernel's name would begin a tag and ``*`` emphasis."""
-    return re.sub(r"([\\`*_<>|])", r"\\\1", visible(line))
+    return str(re.sub(r"([\\`*_<>|])", r"\\\1", visible(line)))
 
 
 def left_out_text(count: int) -> str:
