@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from roofctl.cli.common import put, say, say_notes, show_as, talk_options
-from roofctl.cli.inputs import analysis_options, reading, request_of
+from roofctl.cli.common import put, say, say_notes, show_as, talk_options, wrapped
+from roofctl.cli.inputs import analysis_options, check_read, reading, request_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from roofctl.study.compare import CompareRequest, Comparison
 
 F = TypeVar("F", bound="Callable[..., Any]")
+_LISTED = 5
+"""Failures that the message names; all are in the documents."""
 
 
 def fraction(_context: click.Context, option: click.Parameter, value: str | None) -> float | None:
@@ -119,6 +121,8 @@ def compare(
         draw_moves(comparisons, "hbm" if level == "dram" else level, picture)
         say(f"Wrote {picture}")
     _check(failed)
+    for side in (comparisons[0].before, *(each.after for each in comparisons)):
+        check_read(side.analysis)
 
 
 def _request(options: dict[str, Any]) -> CompareRequest:
@@ -172,7 +176,7 @@ def _print_table(comparison: Comparison, *, everything: bool, wide: bool) -> Non
     from roofctl.output import comparison as output
 
     lines, result = output.facts(comparison)
-    say("\n".join(lines))
+    say("\n".join(map(wrapped, lines)))
     changes, left_out = output.shown(comparison, everything=everything)
     if changes:
         show_as("table", *output.table(comparison, changes), wide=wide)
@@ -195,7 +199,8 @@ def _say(comparisons: Sequence[Comparison], gate: Gate) -> None:
             notes.append(Note(f"{side.label}: {side.analysis.unknown_gpu.message} Uses and limits are not known"))
     for each in comparisons if gate.given else ():
         if small := sum(not checked(change, gate) for change in each.changes):
-            text = f"not checked: {small} kernels below {gate.share * 100:.3g} % of the time (--min-share)"
+            least = f"{gate.share * 100:.3g} % of the time (--min-share)"
+            text = f"not checked: {small} kernel{'s' * (small > 1)} below {least}"
             notes.append(Note(text, asked=True))
         if unknown := [each.name(change) for change in unassessed(each.changes, gate)]:
             text = f"not checked by --fail-below, their limit is not known: {some(unknown, 3)}"
@@ -208,10 +213,6 @@ def _check(failed: Sequence[Sequence[str]]) -> None:
     from roofctl.core.errors import ComparisonFailed
 
     texts = [text for of_one in failed for text in of_one]
+    more = f"; and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
     if texts:
-        raise ComparisonFailed(
-            "; ".join(texts[:_LISTED]) + (f"; and {len(texts) - _LISTED} more" if len(texts) > _LISTED else "")
-        )
-
-
-_LISTED = 5
+        raise ComparisonFailed("; ".join(texts[:_LISTED]) + more)

@@ -9,7 +9,7 @@ import click
 
 from roofctl.cli.common import put, say, say_notes, show_as, talk_options
 from roofctl.cli.compare import percentage
-from roofctl.cli.inputs import input_options, request_of
+from roofctl.cli.inputs import input_options, partly_read, request_of
 
 if TYPE_CHECKING:
     from roofctl.study.history import History
@@ -67,6 +67,8 @@ def history(form: str, *, wide: bool, output: Path | None, force: bool, **option
 
         save_picture(result, output)
         say(f"Wrote {output}")
+    if result.unread:
+        raise partly_read(result.unread, len(result.unread) + len(result.entries), "shown")
 
 
 def _print(result: History, form: str, *, wide: bool) -> None:

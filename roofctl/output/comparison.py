@@ -224,7 +224,7 @@ def markdown(comparison: Comparison, *, everything: bool, failed: Sequence[str] 
     changes, left_out = shown(comparison, everything=everything)
     sides, result = facts(comparison)
     text = f"**{result}**\n\n"
-    text += "".join(f"- fails: {sentence}\n" for sentence in failed) + ("\n" if failed else "")
+    text += "".join(f"- fails: {_plain(sentence)}\n" for sentence in failed) + ("\n" if failed else "")
     if changes:
         headings, body = table(comparison, changes)
         at = headings.index("kernel")

@@ -210,6 +210,10 @@ def _controls(side: Side) -> dict[str, str]:
     return {what: ", ".join(values) for what, values in known.items() if values}
 
 
+def _counts_differ(change: KernelChange) -> bool:
+    return len({side.kernel.launches for side in change.sides if side}) > 1
+
+
 def _of_matches(changes: Sequence[KernelChange], names: dict[KernelChange, str], noise: float) -> Iterator[Note]:
     """Notes on kernels that were matched otherwise than by name and grid, and on those without a spread."""
     renamed = [names[change] for change in changes if change.how == "share and shape"]
@@ -221,6 +225,8 @@ def _of_matches(changes: Sequence[KernelChange], names: dict[KernelChange, str],
     by_name = [names[change] for change in changes if change.how == "name"]
     if by_name:
         yield Note(f"matched by name, their grids differ: {some(by_name, 5)}")
+    if differing := [names[change] for change in changes if _counts_differ(change)]:
+        yield Note(f"the number of launches differs, changes are those of one launch: {some(differing, 5)}")
     reasons: dict[str, list[str]] = {}
     for change in changes:
         if change.no_spread:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from roofctl.core.errors import InputError
+from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.kernel_filter import NameFilter
 from roofctl.core.kernel_names import some
 from roofctl.core.notes import Note
@@ -33,11 +33,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class History:
-    """A kernel over captures: by their start where all have one, else in the order given."""
+    """A kernel over captures: by their start where all have one, else in the order given.
+
+    ``unread`` are the errors of captures that were left out.
+    """
 
     name: str
     entries: tuple[Entry, ...]
     notes: tuple[Note, ...]
+    unread: tuple[RoofctlError, ...] = ()
 
 
 def history(inputs: Sequence[Path], request: AnalysisRequest, selection: NameFilter, noise: float = NOISE) -> History:
@@ -48,11 +52,11 @@ def history(inputs: Sequence[Path], request: AnalysisRequest, selection: NameFil
     selection.check()
     sources = locate(inputs)
     sides: list[tuple[Source, Side]] = []
-    unread: list[InputError] = []
+    unread: list[RoofctlError] = []
     for source in sources:
         try:
             sides.append((source, side_of(source.label, request, [source])))
-        except InputError as error:
+        except RoofctlError as error:
             unread.append(error)
             check_enough(source, unread, len(sources))
     dated = all(source.manifest and source.manifest.started for source, _ in sides)
@@ -66,7 +70,7 @@ def history(inputs: Sequence[Path], request: AnalysisRequest, selection: NameFil
     notes = [*left_out(unread), *_notes([side for _, side in sides], kept, dated=dated)]
     entries = tuple(_entries(sides, kept, noise))
     name = ", ".join(dict.fromkeys(sample.kernel.short_name for sample in found))
-    return History(name, entries, tuple(notes))
+    return History(name, entries, tuple(notes), tuple(unread))
 
 
 def _kept(side: Side, selection: NameFilter) -> KernelSample | None:
