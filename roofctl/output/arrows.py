@@ -18,7 +18,7 @@ from roofctl.roofline.model import KernelPoints
 from roofctl.study.compare import Comparison, Side
 
 _LEAST_SHARE: Final = 0.01
-"""Part of the time below which a kernel gets no label."""
+"""Part of the time of all kernels that are compared below which one is not drawn."""
 
 
 def draw_moves(comparisons: Sequence[Comparison], level: str, target: Path) -> None:
@@ -27,14 +27,15 @@ def draw_moves(comparisons: Sequence[Comparison], level: str, target: Path) -> N
     for side in sides:
         if side.analysis.unknown_gpu:
             raise side.analysis.unknown_gpu
-    moves = _moves(comparisons)
+    moves, short = _moves(comparisons)
+    left_out = [f"not drawn: {short} kernels below {_LEAST_SHARE:.0%} of the time"] if short else []
     points = [each for move in moves for each in move.points if each]
     last = sides[-1].analysis
     options = PlotOptions(
         levels=(level,),
         own_levels=tuple(catalogue().levels),
         subtitle=subtitle(last, last.rooflines[:1]),
-        remarks=tuple(note.text for each in comparisons for note in each.notes if note.warning),
+        remarks=(*(note.text for each in comparisons for note in each.notes if note.warning), *left_out),
         legend="below",
     )
     rooflines = [with_needed_peaks(side.analysis.rooflines[:1], points)[0] for side in sides]
@@ -51,13 +52,21 @@ def _labels(sides: Sequence[Side]) -> list[str]:
     return [paths[0].name] * len(paths) if len(set(paths)) == 1 else names
 
 
-def _moves(comparisons: Sequence[Comparison]) -> list[Move]:
-    """A move per kernel and type of operation, by the kernels of the first capture; then those that came later."""
+def _moves(comparisons: Sequence[Comparison]) -> tuple[list[Move], int]:
+    """A move per kernel and type of operation, by the kernels of the first capture; then those that came later.
+
+    Beside them the number of kernels that are too short to be drawn.
+    """
     moves: list[Move] = []
+    short: set[str] = set()
     of_first: dict[int, int] = {}
     total = len(comparisons) + 1
     for place, comparison in enumerate(comparisons, 1):
+        least = _LEAST_SHARE * sum(change.share or 0.0 for change in comparison.changes)
         for change in comparison.changes:
+            if change.share is not None and change.share < least:
+                short.add(comparison.name(change))
+                continue
             for before, after in _by_work(change):
                 key = id(before) if before else None
                 index = of_first.get(key) if key else None
@@ -68,17 +77,13 @@ def _moves(comparisons: Sequence[Comparison]) -> list[Move]:
                     moves.append(Move(name, tuple(points), labeled=False, former=former))
                     if key:
                         of_first[key] = index
-                moves[index] = _with(moves[index], place, after, labeled=_labeled(change))
-    return _few_labels(moves)
+                moves[index] = _with(moves[index], place, after, labeled=change.verdict != "within noise")
+    return _few_labels(moves), len(short)
 
 
 def _with(move: Move, place: int, points: KernelPoints | None, *, labeled: bool) -> Move:
     every = (*move.points[:place], points, *move.points[place + 1 :])
     return replace(move, points=every, labeled=move.labeled or labeled)
-
-
-def _labeled(change: KernelChange) -> bool:
-    return change.verdict != "within noise" and (change.share is None or change.share >= _LEAST_SHARE)
 
 
 def _few_labels(moves: Sequence[Move]) -> list[Move]:

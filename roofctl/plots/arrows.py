@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from roofctl.core.errors import InputError
+from roofctl.core.kernel_names import some
 from roofctl.plots.axes import dress, line_obstacles, set_limits, to_points
 from roofctl.plots.ceilings import draw_ceilings, label_ceilings, width_beside
 from roofctl.plots.data import PlotData, compose, footnotes, type_text
@@ -24,6 +25,7 @@ from roofctl.plots.points import draw_marker
 from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, MOST_NAMED, REST, PlotOptions, level_look
 from roofctl.roofline.model import KernelPoints, Point, Roofline
 
+_SAME_ROOF: Final = 0.01
 _SIZE: Final = 7.0
 _REST_SIZE: Final = 4.0
 _BETWEEN_SIZE: Final = 5.0
@@ -76,9 +78,8 @@ def arrows(rooflines: Sequence[Roofline], labels: Sequence[str], moves: Sequence
         drawn = _drawn(moves, options.levels[0])
         if not drawn:
             raise InputError(f"no kernel has a point at {data.label(options.levels[0])}", hint="choose another --level")
-        labels_at = FrameText(
-            options.title or " → ".join(dict.fromkeys(labels)), options.subtitle, footnotes(replace(data, kernels=()))
-        )
+        notes = [*footnotes(replace(data, kernels=())), *_inexact(drawn)]
+        labels_at = FrameText(options.title or " → ".join(dict.fromkeys(labels)), options.subtitle, notes)
         beyond = 0.0 if data.units.transactions else width_beside(data)
         frame = Frame.blank(labels_at, [Panel(data.units.x_label)], options, beyond=beyond)
         set_limits(frame.ax, data)
@@ -117,12 +118,17 @@ def _other_roofs(ax: Axes, rooflines: Sequence[Roofline], labels: Sequence[str],
         ridge = roofline.ridge(level)
         xs = [left, *([ridge] if ridge and left < ridge < right else []), right]
         heights = [roofline.attainable(level, x) for x in xs]
-        if heights == [last.attainable(level, x) for x in xs] or None in heights:
+        if None in heights or _alike(heights, [last.attainable(level, x) for x in xs]):
             continue
         look = {"color": FAINT, "linewidth": 0.9, "linestyle": (0, (2 + index, 2))}
         ax.plot(xs, [height / data.rate_unit for height in heights if height], gid="other-roof", zorder=1.5, **look)  # type: ignore[arg-type]
         entries.append(LegendEntry(handle(**look), f"roof of {label}"))
     return entries
+
+
+def _alike(heights: Sequence[float | None], others: Sequence[float | None]) -> bool:
+    """Whether two roofs would lie on each other."""
+    return all(one and other and abs(one / other - 1) < _SAME_ROOF for one, other in zip(heights, others, strict=True))
 
 
 def _draw(ax: Axes, arrow: _Arrow, data: PlotData, obstacles: Obstacles) -> None:
@@ -159,10 +165,11 @@ def _draw(ax: Axes, arrow: _Arrow, data: PlotData, obstacles: Obstacles) -> None
     add_markers(positions, obstacles, _SIZE + 1.5 if labeled else _REST_SIZE)
 
 
-def _text(arrow: _Arrow) -> str:
-    """The name, and whether the kernel is new or gone."""
+def _text(arrow: _Arrow, drawn: Sequence[_Arrow]) -> str:
+    """The name, its type of operation where labeled kernels are of several, and whether it is new or gone."""
     fate = " (gone)" if not arrow.points[-1] else " (new)" if not arrow.points[0] else ""
-    return arrow.move.name + type_text(arrow.move.one) + fate
+    types = {each.move.one.work for each in drawn if each.number is not None}
+    return arrow.move.name + (type_text(arrow.move.one) if len(types) > 1 else "") + fate
 
 
 def _write_names(ax: Axes, drawn: Sequence[_Arrow], data: PlotData, obstacles: Obstacles) -> bool:
@@ -173,13 +180,13 @@ def _write_names(ax: Axes, drawn: Sequence[_Arrow], data: PlotData, obstacles: O
     labeled = [arrow for arrow in drawn if arrow.number is not None]
     if len(labeled) > MOST_NAMED:
         return False
-    names = [Named(position_of(ax, arrow.ends[-1], data), _text(arrow), arrow.color) for arrow in labeled]
-    names += [
+    last = [Named(position_of(ax, arrow.ends[-1], data), _text(arrow, drawn), arrow.color) for arrow in labeled]
+    first = [
         Named(position_of(ax, arrow.ends[0], data), arrow.move.former, arrow.color)
         for arrow in labeled
         if arrow.move.former and len(arrow.ends) > 1
     ]
-    return name_points(ax, names, obstacles)
+    return name_points(ax, [*last, *first], obstacles) or (bool(first) and name_points(ax, last, obstacles))
 
 
 def _write_numbers(ax: Axes, drawn: Sequence[_Arrow], data: PlotData, obstacles: Obstacles) -> None:
@@ -199,19 +206,19 @@ def _entries(drawn: Sequence[_Arrow], labels: Sequence[str], *, named: bool) -> 
         entries.insert(1, LegendEntry(between, f"between: {', '.join(labels[1:-1])}"))
     if not named:
         entries += [
-            LegendEntry(filled("o", arrow.color), f"{arrow.number}  {_renamed(arrow)}{_text(arrow)}")
+            LegendEntry(filled("o", arrow.color), f"{arrow.number}  {_text(arrow, drawn)}")
             for arrow in drawn
             if arrow.number is not None
         ]
     if rest := sum(arrow.number is None for arrow in drawn):
-        entries.append(LegendEntry(filled("o", REST), fixed=f"{rest} others, within noise or short"))
-    inexact = [point for arrow in drawn for point in arrow.ends if point.caveat]
-    return [*entries, *([LegendEntry(handle(linestyle="None"), fixed=_caveat(inexact))] if inexact else [])]
+        entries.append(LegendEntry(filled("o", REST), fixed=f"{rest} others, within noise"))
+    return entries
 
 
-def _renamed(arrow: _Arrow) -> str:
-    return f"{arrow.move.former} → " if arrow.move.former else ""
-
-
-def _caveat(points: Sequence[Point]) -> str:
-    return "; ".join(dict.fromkeys(point.caveat for point in points))
+def _inexact(drawn: Sequence[_Arrow]) -> list[str]:
+    """A footnote on counts that are not exact: markers are hollow for another reason here."""
+    caveats: dict[str, list[str]] = {}
+    for arrow in drawn:
+        for caveat in dict.fromkeys(point.caveat for point in arrow.ends if point.caveat):
+            caveats.setdefault(caveat, []).append(arrow.move.name)
+    return [f"{caveat}: {some(names, 3)}" for caveat, names in caveats.items()]
