@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from roofctl.core.short_names import Names
 from roofctl.gpus import GpuProfile
 from roofctl.launches.aggregate import Group, aggregate
 from roofctl.launches.evaluate import launch_table
+from roofctl.launches.table import Part
 from roofctl.quantities import Chip, catalogue
 from roofctl.readers.numbers import DecimalSeparator
 from roofctl.roofline.analyse import ModelChoice, ModelResults, analyse
@@ -28,7 +29,7 @@ from roofctl.study.ceilings import CeilingChoice, choose_ceilings
 from roofctl.study.clocks import ClockChoice, Clocks, choose_clocks
 from roofctl.study.device import Device, describe_device, one_device
 from roofctl.study.given import first_given, given_ceilings, with_given
-from roofctl.study.load import Watch
+from roofctl.study.load import Reading, Source, Watch
 from roofctl.study.profile_choice import choose_profile
 
 MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
@@ -71,6 +72,7 @@ class Analysis:
     When the GPU is not known, ``profile`` is None; then without given ceilings ``unknown_gpu`` is the error that
     explains it, ``machine`` is None, and ``rooflines`` is empty. Fractions are of the first roofline.
     ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
+    Of captures at different clocks (``clocks.each``) fractions are of the first roofline at the capture's clock.
     """
 
     sources: tuple[str, ...]
@@ -98,7 +100,38 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     Raises InputError (or CounterAccessError) for inputs that cannot be used.
     """
     sources = inputs.locate(request.inputs)
+    return _analysed(request, sources, inputs.read_many(sources, request.decimal, request.watch))
+
+
+def analyse_each_gpu(request: AnalysisRequest) -> tuple[Analysis, ...]:
+    """As ``analyse_inputs``, for inputs of several GPUs: one analysis for each, in the order of the inputs.
+
+    With a GPU profile or ceilings of the user's there is one for all, as those are of one GPU.
+    """
+    sources = inputs.locate(request.inputs)
     reading = inputs.read_many(sources, request.decimal, request.watch)
+    own = request.profile or request.given
+    readings = [reading] if own else _by_gpu(reading)
+    return tuple(_analysed(request, sources, each) for each in readings)
+
+
+def _by_gpu(reading: Reading) -> list[Reading]:
+    """The reading in one part per GPU; in one where some files do not name theirs."""
+    by_gpu: dict[str, list[Part]] = {}
+    for part in reading.parts:
+        device = describe_device([part])
+        by_gpu.setdefault(" ".join(device.names or device.compute_capabilities), []).append(part)
+    if len(by_gpu) == 1 or "" in by_gpu:
+        return [reading]
+    apart = []
+    for parts in by_gpu.values():
+        named = {part.source for part in parts}
+        apart.append(replace(reading, parts=tuple(parts), labels=tuple(n for n in reading.labels if n in named)))
+    return [apart[0], *(replace(each, unread=()) for each in apart[1:])]
+
+
+def _analysed(request: AnalysisRequest, sources: Sequence[Source], reading: Reading) -> Analysis:
+    """The analysis of what was read, which is of one GPU."""
     notes = [*reading.notes(), *(note for part in reading.parts for note in part.notes)]
     device = describe_device(reading.parts)
     one_device(device)

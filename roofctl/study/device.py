@@ -98,5 +98,5 @@ def one_device(device: Device) -> None:
         if len(values) > 1:
             raise InputError(
                 f"the inputs come from different {what}: {', '.join(values)}",
-                hint="give the captures of one GPU at a time",
+                hint="give the captures of one GPU at a time; roofctl plot without --profile draws each under its own roof",
             )
