@@ -38,14 +38,21 @@ def set_limits(ax: Axes, data: PlotData, heights: Sequence[float] = (), without:
         for level in data.roof_levels
         for peak in roofline.peaks
         if (ridge := roofline.ridge(level, peak.work)) is not None
-    ] or [1.0]
+    ]
     intensities = [p.intensity for p in points]
+    ridges = ridges or (intensities if data.percent else [1.0])
     peaks = [peak.per_second / data.rate_unit for r in data.rooflines for peak in r.peaks] or _slopes(data, intensities)
     rates = [*(p.per_second / data.rate_unit for p in points), *(h / data.rate_unit for h in heights)]
     # The slope below the leftmost ridge carries the labels, so it gets most of two decades.
-    left = min([min(ridges) / 60, *(i / 4 for i in intensities)])
+    left = min([min(ridges) / (4 if data.percent else 60), *(i / 4 for i in intensities)])
     # The text of an instruction peak stands on its line; those of types of operation stand right of the axes.
-    right = max([max(ridges) * (16 if data.units.transactions else 10), *(i * 5 for i in intensities)])
+    decade, space = 10.0, 16.0
+    right = (
+        max(max(ridges) * space, max(intensities, default=0.0) * 5)
+        if data.units.transactions
+        else (max(*ridges, *intensities) * decade)
+    )
+    right = max(intensities) * 5 if data.percent else right
     bottom = min([min(peaks) / 300, *(r / 5 for r in rates)])
     text_share = _PEAK_TEXT / (ax.get_window_extent().height * 72 / ax.figure.dpi)
     above_peak = (max(peaks) / bottom) ** (text_share / (1 - text_share))

@@ -88,26 +88,30 @@ def multi(
         raise InputError("no kernel to draw", hint="roofctl report lists the kernels of a capture")
     options = options or PlotOptions()
     with settings(options.font):
-        data = compose(rooflines, kernels, options)
-        table, far, hidden = None, *outliers(data)
-        if hidden:
-            note = f"{hidden} point{'s' if hidden > 1 else ''} without a label beyond the limits of the axes"
-            data = replace(data, options=replace(options, remarks=(*options.remarks, note)))
-        if many.is_numbered(data) and ax is None:
-            rest = [index for index in data.drawn if index not in data.labeled]
-            table = lay_out_table(data, data.labeled, rest, partial(many.color_of, data))
-        title = data.units.title if data.options.title is None else data.options.title
-        frame = _blank(data, title, data.options.subtitle, table=table, ax=ax, far=far)
-        draw_ceilings(frame.ax, data, colored=False)
-        many.draw_multi(frame.ax, data, far)
-        obstacles = many.marker_obstacles(frame.ax, data, far)
-        label_ceilings(frame.ax, data, obstacles, colored=False, beside=bool(frame.beyond))
-        named = not many.is_numbered(data) and many.write_names(frame.ax, data, obstacles)
-        entries = many.entries(data, kernels=not named and table is None)
-        frame.add_legend(entries, obstacles)
-        if not named:
-            many.write_numbers(frame.ax, data, far, obstacles)
-        return frame.finish()
+        return draw_many(compose(rooflines, kernels, options), ax)
+
+
+def draw_many(data: PlotData, ax: Axes | None = None) -> Figure:
+    """The figure of many kernels, or the figure of ``ax``."""
+    table, far, hidden = None, *outliers(data)
+    if hidden:
+        note = f"{hidden} point{'s' if hidden > 1 else ''} without a label beyond the limits of the axes"
+        data = replace(data, options=replace(data.options, remarks=(*data.options.remarks, note)))
+    if many.is_numbered(data) and ax is None:
+        rest = [index for index in data.drawn if index not in data.labeled]
+        table = lay_out_table(data, many.first_of_numbers(data), rest, partial(many.color_of, data))
+    title = data.units.title if data.options.title is None else data.options.title
+    frame = _blank(data, title, data.options.subtitle, table=table, ax=ax, far=far)
+    draw_ceilings(frame.ax, data, colored=False)
+    many.draw_multi(frame.ax, data, far)
+    obstacles = many.marker_obstacles(frame.ax, data, far)
+    label_ceilings(frame.ax, data, obstacles, colored=False, beside=bool(frame.beyond))
+    named = not many.is_numbered(data) and many.write_names(frame.ax, data, obstacles)
+    entries = many.entries(data, kernels=not named and table is None)
+    frame.add_legend(entries, obstacles)
+    if not named:
+        many.write_numbers(frame.ax, data, far, obstacles)
+    return frame.finish()
 
 
 def _blank(

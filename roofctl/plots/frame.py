@@ -5,6 +5,7 @@ Axes keep their size: where a legend, a table or footnotes need space, the figur
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,12 @@ _LEFT: Final = 46.0
 _RIGHT: Final = 12.0
 _BETWEEN: Final = 54.0
 _TABLE_GAP: Final = 14.0
+_LEAST_PANEL: Final = 110.0
+"""Width of a panel below which panels stand on several rows."""
+
+_PANEL_SHAPE: Final = 0.7
+"""Height of panels on several rows, as a part of their width."""
+
 _NARROWEST: Final = 0.6
 """Part of a figure's width that the axes keep beside a table."""
 
@@ -115,8 +122,11 @@ class Frame:
             least = _NARROWEST * wide * growth * len(panels) + _BETWEEN * (len(panels) - 1)
             width, height = max(least, width - _TABLE_GAP - table.width), height * growth
             wide, high = width + _LEFT + _RIGHT + beyond, height + top
-        bottom = _bottom(panels, width)
+        bottom, rows = _bottom(panels, width), _rows(panels, width)
         height -= bottom
+        if rows > 1:
+            height = min(height, max(_PANEL_SHAPE * _cells(panels, width)[0][1], _LEAST_PANEL))
+            high = top - above + rows * (above + height + bottom)
         notes = [
             line
             for note in labels.footnotes
@@ -127,8 +137,15 @@ class Frame:
         figure = Figure(figsize=(wide / INCH, high / INCH), dpi=options.dpi, facecolor="white")
         FigureCanvasAgg(figure)
         axes = tuple(
-            figure.add_axes((left / wide, bottom / high, across / wide, height / high))
-            for left, across in _columns(panels, width)
+            figure.add_axes(
+                (
+                    left / wide,
+                    (bottom + (rows - 1 - row) * (above + height + bottom)) / high,
+                    across / wide,
+                    height / high,
+                )
+            )
+            for left, across, row in _cells(panels, width)
         )
         return cls(
             *(figure, axes, tuple(panels), labels, options.size, width, height, above, table, notes),
@@ -161,16 +178,20 @@ class Frame:
         below = under.height + _TABLE_GAP if under else 0.0
         below += self._legend_height() if self.legend == "below" else 0.0
         wide = max(self.size[0] * INCH, _LEFT + self.width + side + _RIGHT)
+        rows, pitch = _rows(self.panels, self.width), self.above + self.height + bottom
         high = top + max(
-            self.above + self.height + bottom + below + note_height,
+            rows * pitch + below + note_height,
             legend + (beside.height if beside else 0.0) + _RIGHT,
         )
         self.figure.set_size_inches(wide / INCH, high / INCH)
-        base = high - top - self.above - self.height
-        for ax, panel, (left, across) in zip(self.axes, self.panels, _columns(self.panels, self.width), strict=True):
-            ax.set_position((left / wide, base / high, across / wide, self.height / high))
+        cells = _cells(self.panels, self.width)
+        for ax, panel, (left, across, row) in zip(self.axes, self.panels, cells, strict=True):
+            start = high - top - row * pitch
+            position = (start - self.above - self.height) / high
+            ax.set_position((left / wide, position, across / wide, self.height / high))
             if panel.title:
-                write(self.figure, left, high - top - PANEL_SIZE, panel.title, across, size=PANEL_SIZE, gid="panel")
+                write(self.figure, left, start - PANEL_SIZE, panel.title, across, size=PANEL_SIZE, gid="panel")
+        base = high - top - rows * pitch + bottom
         if beside:
             draw_table(self.figure, beside, _LEFT + self.width + self.beyond + _TABLE_GAP, high - top - legend)
         if under:
@@ -197,16 +218,28 @@ class Frame:
         return float(legend.get_window_extent().height) * INCH / self.figure.dpi + _TABLE_GAP if legend else 0.0
 
 
-def _columns(panels: Sequence[Panel], width: float) -> list[tuple[float, float]]:
-    """Left end and width of each panel's axes."""
-    free, total = width - _BETWEEN * (len(panels) - 1), sum(panel.share for panel in panels)
-    widths = [free * panel.share / total for panel in panels]
-    return [(_LEFT + sum(widths[:i]) + _BETWEEN * i, across) for i, across in enumerate(widths)]
+def _rows(panels: Sequence[Panel], width: float) -> int:
+    """Rows of panels: one where each has the space."""
+    beside = max(1, int((width + _BETWEEN) / (_LEAST_PANEL + _BETWEEN)))
+    return math.ceil(len(panels) / beside)
+
+
+def _cells(panels: Sequence[Panel], width: float) -> list[tuple[float, float, int]]:
+    """Left end and width of each panel's axes, and its row."""
+    columns = math.ceil(len(panels) / _rows(panels, width))
+    free, total = width - _BETWEEN * (columns - 1), sum(panel.share for panel in panels[:columns])
+    cells: list[tuple[float, float, int]] = []
+    for index, panel in enumerate(panels):
+        row, column = divmod(index, columns)
+        across = free * panel.share / total
+        left = _LEFT if column == 0 else cells[-1][0] + cells[-1][1] + _BETWEEN
+        cells.append((left, across, row))
+    return cells
 
 
 def _bottom(panels: Sequence[Panel], width: float) -> float:
     """Space below axes of this width: tick labels, the axis name, a margin."""
-    names = [x_label(panel.x_name, across) for panel, (_, across) in zip(panels, _columns(panels, width), strict=True)]
+    names = [x_label(panel.x_name, across) for panel, (_, across, _) in zip(panels, _cells(panels, width), strict=True)]
     return 24.0 + 12.0 * max(len(name.splitlines()) for name in names)
 
 

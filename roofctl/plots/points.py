@@ -82,7 +82,7 @@ def hollow_entries(points: Sequence[Point]) -> list[LegendEntry]:
 def remarks(data: PlotData, measured: str = "") -> list[LegendEntry]:
     """Legend entries of special points and ceilings: two sets of ceilings, points above a roof, hollow points."""
     entries: list[LegendEntry] = []
-    if len(data.rooflines) > 1:
+    if len(data.rooflines) > 1 and not data.groups:
         solid, dashed = {"linestyle": "-", "linewidth": 1.4}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}
         entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"{data.rooflines[0].basis} ceilings{measured}"))
         entries.append(LegendEntry(handle(**dashed, color=INK, alpha=0.6), fixed="theoretical ceilings"))

@@ -144,7 +144,7 @@ def walls(
             if ax is frame.axes[-1]:
                 frame.add_legend(_entries(data), obstacles)
             numbers = [
-                (position_of(ax, point, data.plot), index + 1)
+                (position_of(ax, point, data.plot), data.plot.numbers[index])
                 for index, point in data.points(space)
                 if index in data.labeled
             ]
