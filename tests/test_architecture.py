@@ -50,6 +50,7 @@ OWNERS: dict[str, set[str]] = {
         "roofline/kernel",
         "readers/convert",
         "readers/parts",
+        "readers/nsys_export",
     },
     "pyarrow": {"readers", "output/parquet"},
     "matplotlib": {"api", "plots"},

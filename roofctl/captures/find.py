@@ -37,11 +37,16 @@ def matching(path: Path, here: Path) -> list[Path]:
     return sorted(paths, key=_natural)
 
 
-def inside(folder: Path, unreadable: Callable[[OSError], object] | None = None) -> list[Path]:
+def inside(
+    folder: Path,
+    unreadable: Callable[[OSError], object] | None = None,
+    kind_of: Callable[[Path], str] = lambda _: "",
+) -> list[Path]:
     """Captures (as folders) and profiler files in a folder and those below it, in the order of their numbers.
 
     Links are followed, each folder and file counts once. A report is left out beside the table that was printed
-    of it. ``unreadable`` is called for folders below that cannot be read. Raises InputError when there is nothing.
+    of it. ``unreadable`` is called for folders below that cannot be read, ``kind_of`` for files whose name says
+    nothing: ``report`` or ``table`` of those that are a profiler's. Raises InputError when there is nothing.
     """
     captures: list[Path] = []
     files: list[Path] = []
@@ -61,7 +66,7 @@ def inside(folder: Path, unreadable: Callable[[OSError], object] | None = None) 
         shown = (each for each in folders if not each.startswith("."))
         folders[:] = sorted(shown, key=lambda each: ((here / each).is_symlink(), each))
         files += [here / each for each in names if not each.startswith(".")]
-    inputs = captures + _profiles(files)
+    inputs = captures + _profiles(files, kind_of)
     if not inputs and errors:
         raise InputError(
             f"{errors[0].filename} cannot be read: {errors[0].strerror}", hint="ask its owner for the right to read it"
@@ -77,10 +82,19 @@ def inside(folder: Path, unreadable: Callable[[OSError], object] | None = None) 
     return sorted(inputs, key=_natural)
 
 
-def _profiles(files: Sequence[Path]) -> list[Path]:
-    tables = _once(path for path in files if path.name.endswith(_TABLES) or _CYCLE.search(path.name))
+def _profiles(files: Sequence[Path], kind_of: Callable[[Path], str]) -> list[Path]:
+    named = (*_TABLES, *_REPORTS, *_OTHERS)
+    others = _once(path for path in files if not path.name.endswith(named) and not _CYCLE.search(path.name))
+    kinds = {path: kind_of(path) for path in others}
+    tables = _once(
+        path for path in files if path.name.endswith(_TABLES) or _CYCLE.search(path.name) or kinds.get(path) == "table"
+    )
     printed = {_unnamed(path) for path in tables}
-    reports = _once(path for path in files if path.name.endswith(_REPORTS) and _unnamed(path) not in printed)
+    reports = _once(
+        path
+        for path in files
+        if (path.name.endswith(_REPORTS) or kinds.get(path) == "report") and _unnamed(path) not in printed
+    )
     return [*tables, *reports] or _once(path for path in files if path.name.endswith(_OTHERS))
 
 

@@ -162,31 +162,113 @@ def _report(path: Path) -> bool:
 @gpus.command("new")
 @click.argument("name")
 @click.option(
-    "--from", "existing", metavar="EXISTING", help="Copy the facts of this GPU profile (name, alias or path)."
+    "--from",
+    "existing",
+    metavar="EXISTING",
+    help="Copy the facts of this GPU profile (name, alias or path), or take those of a capture's GPU.",
 )
+@click.option(
+    "--from-report",
+    "report",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Take what this report or capture says about its GPU.",
+)
+@click.option("--from-device", "device", is_flag=True, help="Take what the driver says about the GPU here.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @talk_options
-def new(name: str, existing: str | None, force: bool) -> None:
-    """Write ./profiles/NAME.yaml, a GPU profile to fill in, with every key explained.
+def new(name: str, existing: str | None, report: Path | None, device: bool, force: bool) -> None:
+    """Write ./profiles/NAME.yaml, a GPU profile: to fill in, or from a capture, a report or the GPU here.
 
-    What has to be known (chip, compute capability, SMs, boost clock) is null and fails
-    validation until it is filled in; everything else may stay unknown.
+    Without a source what has to be known (chip, compute capability, SMs, boost clock) is null and fails
+    validation until it is filled in; everything else may stay unknown. Facts from a report state whether
+    counters or the driver gave them, or the compute capability.
 
+    \b
     Example: roofctl gpus new my-h200 --from h200
+             roofctl gpus new my-gpu --from-report report.ncu-rep
     """
-    from roofctl.gpus import find_profile
     from roofctl.gpus.store import checked_name, is_packaged, write_profile
-    from roofctl.gpus.writer import copy_as, skeleton
+    from roofctl.gpus.writer import skeleton
 
+    if sum(map(bool, (existing, report, device))) > 1:
+        raise click.UsageError("--from, --from-report and --from-device exclude each other")
     name = checked_name(name)
-    if existing is None:
-        text = skeleton(name)
-    else:
-        found = find_profile(existing)
-        _say_which(found)
-        text = copy_as(name, found.profile)
+    text = _given(name, existing, report, device=device) or skeleton(name)
     path = Path("profiles") / f"{name}.yaml"
     write_profile(path, text, force=force)
     if is_packaged(name):
         say(f"In this folder {name} now means {path}, no longer the profile that roofctl ships")
-    say(f"Wrote {path}. Fill it in, then: roofctl gpus validate {path}")
+    what = "Check it" if report or device else "Fill it in"
+    say(f"Wrote {path}. {what}, then: roofctl gpus {'show' if report or device else 'validate'} {path}")
+
+
+def _given(name: str, existing: str | None, report: Path | None, *, device: bool) -> str | None:
+    """The text of a profile from a profile, a capture or the driver; None without any of them."""
+    from roofctl.gpus import find_profile
+    from roofctl.gpus.writer import copy_as, written
+
+    if device:
+        from roofctl.doctor.own_gpu import profile_of_device
+
+        return written(profile_of_device(name))
+    if existing is not None:
+        try:
+            found = find_profile(existing)
+        except InputError:
+            report = _capture(existing)
+            if report is None:
+                raise
+        else:
+            _say_which(found)
+            return copy_as(name, found.profile)
+    if report is None:
+        return None
+    from roofctl.study.derivation import profile_from
+
+    return written(profile_from((report,), name))
+
+
+def _capture(name: str) -> Path | None:
+    """The capture of this name, or a file or folder that may be one; None where there is neither."""
+    from roofctl.captures.manifest import ROOT
+
+    path = Path(name)
+    there = (path.exists() and path.suffix not in (".yaml", ".yml")) or (Path(ROOT) / path).is_dir()
+    return path if there else None
+
+
+@gpus.command("derive")
+@click.argument("files", nargs=-1, required=True, metavar="INPUT...", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv", "md"]),
+    default="table",
+    show_default=True,
+    help="Output form.",
+)
+@talk_options
+def derive(files: tuple[Path, ...], form: str) -> None:
+    """Show what captures and reports give of their GPU, beside the GPU profile of that GPU.
+
+    A line per fact: the derived value, whether counters (report) or attributes (driver) give it, the value of the
+    profile with its basis, and by how much they differ. An INPUT is one that report takes.
+
+    Example: roofctl gpus derive roofctl-captures/* --format md
+    """
+    from roofctl.study.derivation import derivation, derived_cells, derived_row
+
+    rows = []
+    for path in files:
+        try:
+            rows += derivation((path,))
+        except InputError as error:
+            say(f"left out: {error.message}")
+    if not rows:
+        raise InputError("no input says anything about its GPU", hint="take reports of ncu, or captures of roofctl")
+    cells = [derived_cells(row) for row in rows]
+    show_as(form, DERIVED_COLUMNS, cells, document=[derived_row(row) for row in rows])
+
+
+DERIVED_COLUMNS = ("GPU", "fact", ">derived", "source", "profile", ">stated", "basis", ">difference")

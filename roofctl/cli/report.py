@@ -105,6 +105,8 @@ def _print_after(analysis: Analysis, form: str, *, advice: bool, full: bool) -> 
     from roofctl.output import report as reports
 
     results = analysis.results
+    if form == "md" and analysis.rooflines:
+        put(f"\n{reports.ceilings_markdown(analysis)}")
     if advice:
         text = reports.advice_markdown(results) if form == "md" else reports.advice_text(results, terminal_width())
         put(f"\n{text}" if text else "", newline=False)
@@ -115,7 +117,8 @@ def _print_after(analysis: Analysis, form: str, *, advice: bool, full: bool) -> 
 def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
     from roofctl.output import timetable
-    from roofctl.output.report import full_names
+    from roofctl.output.captions import describe_ceilings
+    from roofctl.output.report import ceilings_markdown, full_names
     from roofctl.roofline.time_based import sums
     from roofctl.study.analyse import timings_of
 
@@ -125,6 +128,8 @@ def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> No
         show_as("json", document=timetable.document(analysis, timings, [note.text for note in notes]))
     else:
         show_as(form, *views[form](timings), wide=wide)
+    if form == "md":
+        put(f"\n{ceilings_markdown(analysis)}")
     if form == "table":
         say(describe_ceilings(analysis))
         say(sums(timings))
@@ -135,18 +140,9 @@ def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> No
 
 def print_table(analysis: Analysis, names: Sequence[str] = (), *, wide: bool = False) -> None:
     """The kernel table on stdout, and on stderr the ceilings it compares with."""
+    from roofctl.output.captions import describe_ceilings
     from roofctl.output.kernel_table import table
 
     show_as("table", *table(analysis.results, names), wide=wide)
     if analysis.rooflines:
         say(describe_ceilings(analysis))
-
-
-def describe_ceilings(analysis: Analysis) -> str:
-    """One line: GPU, basis and clock of the ceilings, and those that are given."""
-    from roofctl.output.captions import clock_texts, given_text
-
-    roofline = analysis.rooflines[0]
-    basis = "" if roofline.basis == "given" else roofline.basis
-    texts = [f"ceilings: {roofline.gpu}", basis, *clock_texts(analysis), given_text(roofline, with_rates=True)]
-    return ", ".join(filter(None, texts))

@@ -1,6 +1,6 @@
 """Probes that run in a child process: a broken driver library can crash or hang the process that loads it.
 
-Run as a script, ``child.py cuda | nvml | import NAME``; the result is one JSON object on stdout.
+Run as a script, ``child.py cuda | attributes | nvml | import NAME``; the result is one JSON object on stdout.
 Only the standard library is needed, and the library that is probed.
 """
 
@@ -17,6 +17,15 @@ from typing import Any
 
 _CUDA_SM_COUNT = 16
 _CUDA_CC_MAJOR, _CUDA_CC_MINOR = 75, 76
+# Numbers of the driver's attributes, and the factor to Hz and bytes.
+_CUDA_ATTRIBUTES = {
+    "sm_count": (_CUDA_SM_COUNT, 1),
+    "max_sm_hz": (13, 1000),
+    "memory_hz": (36, 1000),
+    "bus_bits": (37, 1),
+    "l2_bytes": (38, 1),
+    "shared_bytes": (81, 1),
+}
 
 
 def cuda(library: Any | None = None) -> dict[str, Any]:
@@ -37,6 +46,24 @@ def cuda(library: Any | None = None) -> dict[str, Any]:
     }
 
 
+def attributes(library: Any | None = None) -> dict[str, Any]:
+    """As ``cuda``, with the attributes of each device that ceilings follow from; those that are 0 are left out."""
+    driver = library or ctypes.CDLL("libcuda.so.1")
+    answer = cuda(driver)
+    for ordinal, entry in enumerate(answer.get("devices", ())):
+        device = ctypes.c_int()
+        driver.cuDeviceGet(ctypes.byref(device), ordinal)
+        values = {name: factor * _attribute(driver, device, at) for name, (at, factor) in _CUDA_ATTRIBUTES.items()}
+        entry["attributes"] = {name: value for name, value in values.items() if value}
+    return answer
+
+
+def _attribute(driver: Any, device: Any, number: int) -> int:
+    value = ctypes.c_int()
+    driver.cuDeviceGetAttribute(ctypes.byref(value), number, device)
+    return value.value
+
+
 def _cuda_error(driver: Any, code: int) -> str:
     name = ctypes.c_char_p()
     try:
@@ -54,18 +81,13 @@ def _cuda_device(driver: Any, ordinal: int) -> dict[str, Any]:
     uuid = (ctypes.c_ubyte * 16)()
     driver.cuDeviceGetUuid(ctypes.byref(uuid), device)
 
-    def attribute(number: int) -> int:
-        value = ctypes.c_int()
-        driver.cuDeviceGetAttribute(ctypes.byref(value), number, device)
-        return value.value
-
     digits = bytes(uuid).hex()
     parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
     return {
         "name": text.value.decode(errors="replace"),
         "uuid": f"GPU-{'-'.join(parts)}",
-        "compute_capability": f"{attribute(_CUDA_CC_MAJOR)}.{attribute(_CUDA_CC_MINOR)}",
-        "sm_count": attribute(_CUDA_SM_COUNT),
+        "compute_capability": ".".join(str(_attribute(driver, device, at)) for at in (_CUDA_CC_MAJOR, _CUDA_CC_MINOR)),
+        "sm_count": _attribute(driver, device, _CUDA_SM_COUNT),
     }
 
 
@@ -146,7 +168,12 @@ def _text(error: Exception) -> str:
 def main(arguments: list[str]) -> None:
     # The folder of this file and the current one hold names that could hide a real package.
     sys.path[:] = [folder for folder in sys.path if folder not in ("", str(Path(__file__).parent))]
-    probes: dict[str, Callable[..., dict[str, Any]]] = {"cuda": cuda, "nvml": nvml, "import": importing}
+    probes: dict[str, Callable[..., dict[str, Any]]] = {
+        "cuda": cuda,
+        "attributes": attributes,
+        "nvml": nvml,
+        "import": importing,
+    }
     sys.stdout.write(json.dumps(probes[arguments[0]](*arguments[1:])))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from roofctl.core.levels import LEVELS
 from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
-from roofctl.roofline.model import Bandwidth, Clock, Peak, Roofline
+from roofctl.roofline.model import CALIBRATE, REPORT, TRUST, Bandwidth, Clock, Peak, Roofline
 
 L2_CLOCK_UNKNOWN: Final = "at the SM boost clock; the L2 clock is not known"
 
@@ -17,7 +17,7 @@ def theoretical_roofline(profile: GpuProfile, clock: Clock | None = None) -> Roo
     A level without figures is in ``absent`` with the reason.
     """
     sm_clock = clock or boost_clock(profile)
-    l1 = _per_sm("l1", profile.l1.bytes_per_clock_per_sm.value, profile, sm_clock)
+    l1 = _per_sm("l1", profile.l1.bytes_per_clock_per_sm, profile, sm_clock)
     levels = (l1, _l2(profile), _hbm(profile))
     return Roofline(
         gpu=profile.name,
@@ -29,7 +29,7 @@ def theoretical_roofline(profile: GpuProfile, clock: Clock | None = None) -> Roo
             for level, bandwidth in zip(LEVELS, levels, strict=True)
             if bandwidth is None
         },
-        shared=_per_sm("shared", profile.shared.bytes_per_clock_per_sm.value, profile, sm_clock),
+        shared=_per_sm("shared", profile.shared.bytes_per_clock_per_sm, profile, sm_clock),
     )
 
 
@@ -47,13 +47,13 @@ def measured_roofline(profile: GpuProfile, measured: Measured) -> Roofline:
             absent[level] = f"{profile.label(level)} was not measured on this GPU"
         else:
             clock = _measured_clock(profile, level, ceiling)
-            bandwidths.append(Bandwidth(level, ceiling.value, "measured", clock, ceiling.method))
+            bandwidths.append(Bandwidth(level, ceiling.value, "measured", clock, ceiling.method, CALIBRATE))
     issue = measured.ceilings.get("issue")
     if issue is None:
         absent["issue"] = "the issue rate was not measured on this GPU; the theoretical peak is used"
         peak = _peak(profile, boost_clock(profile))
     else:
-        peak = Peak(issue.value, "measured", _sm_clock(issue), issue.method)
+        peak = Peak(issue.value, "measured", _sm_clock(issue), issue.method, source=CALIBRATE)
     shared = measured.ceilings.get("shared")
     return Roofline(
         gpu=profile.name,
@@ -61,7 +61,9 @@ def measured_roofline(profile: GpuProfile, measured: Measured) -> Roofline:
         peak=peak,
         bandwidths=tuple(bandwidths),
         absent=absent,
-        shared=Bandwidth("shared", shared.value, "measured", _sm_clock(shared), shared.method) if shared else None,
+        shared=Bandwidth("shared", shared.value, "measured", _sm_clock(shared), shared.method, CALIBRATE)
+        if shared
+        else None,
     )
 
 
@@ -79,39 +81,63 @@ def boost_clock(profile: GpuProfile) -> Clock:
     return Clock(profile.clocks.sm_boost_hz.value, "sm", "boost")
 
 
+def trusted(*facts: Fact[Any] | None) -> str:
+    """Where a ceiling that follows from these facts comes from: the source of the least trusted of them."""
+    sources = [REPORT if fact.source == REPORT else fact.basis for fact in facts if fact and fact.value is not None]
+    return max(sources, key=TRUST.index, default="")
+
+
 def _peak(profile: GpuProfile, clock: Clock) -> Peak:
     sms, schedulers = profile.sm_count.value, profile.schedulers_per_sm.value
-    return Peak(sms * schedulers * clock.hz, "theoretical", clock, f"{sms} SMs x {schedulers} at {_ghz(clock.hz)}")
+    origin = f"{sms} SMs x {schedulers} at {_ghz(clock.hz)}"
+    source = trusted(profile.sm_count, profile.schedulers_per_sm)
+    return Peak(sms * schedulers * clock.hz, "theoretical", clock, origin, source=source)
 
 
-def _per_sm(level: str, width: int | None, profile: GpuProfile, clock: Clock) -> Bandwidth | None:
+def _per_sm(level: str, each: Fact[int], profile: GpuProfile, clock: Clock) -> Bandwidth | None:
     """Bandwidth of L1 or shared memory: bytes per clock of one SM, times SMs and clock."""
-    if width is None:
+    if each.value is None:
         return None
-    sms = profile.sm_count.value
-    return Bandwidth(level, width * sms * clock.hz, "theoretical", clock, f"{sms} SMs x {width} B at {_ghz(clock.hz)}")
+    sms, width = profile.sm_count.value, each.value
+    origin = f"{sms} SMs x {width} B at {_ghz(clock.hz)}{of_report(each)}"
+    return Bandwidth(level, width * sms * clock.hz, "theoretical", clock, origin, trusted(profile.sm_count, each))
+
+
+def of_report(*facts: Fact[Any] | None) -> str:
+    """What an origin says of facts that a capture gave."""
+    return ", derived from the report" if any(fact and fact.source == REPORT for fact in facts) else ""
 
 
 def _l2(profile: GpuProfile) -> Bandwidth | None:
     width, slices, own_hz = profile.l2.bytes_per_clock.value, profile.l2.slices.value, profile.l2_hz
     if width is None:
-        return None
+        rate = profile.l2.bytes_per_second
+        if rate is None or rate.value is None:
+            return None
+        return Bandwidth("l2", rate.value, "theoretical", None, rate.note, trusted(rate))
     if own_hz is None:
         # The domain is l2 although the figure is the SM's: scaling it with a captured SM clock would invent a number.
         clock = Clock(profile.clocks.sm_boost_hz.value, "l2", "SM boost clock")
-        return Bandwidth("l2", width * clock.hz, "theoretical", clock, f"{width} B/clk {L2_CLOCK_UNKNOWN}")
+        origin, source = f"{width} B/clk {L2_CLOCK_UNKNOWN}", trusted(profile.l2.bytes_per_clock)
+        return Bandwidth("l2", width * clock.hz, "theoretical", clock, origin, source)
     clock = Clock(own_hz, "l2", "the L2's own clock")
     parts = f"{slices} slices x {width // slices} B" if slices and width % slices == 0 else f"{width} B/clk"
-    return Bandwidth("l2", width * own_hz, "theoretical", clock, f"{parts} at {_ghz(own_hz)}")
+    facts = profile.l2.bytes_per_clock, profile.clocks.l2_hz
+    origin = f"{parts} at {_ghz(own_hz)}{of_report(*facts)}"
+    return Bandwidth("l2", width * own_hz, "theoretical", clock, origin, trusted(*facts))
 
 
 def _hbm(profile: GpuProfile) -> Bandwidth | None:
     memory = profile.memory
     clock = _memory_clock(profile)
     if memory.pin_bytes_per_second is not None:
-        return Bandwidth("hbm", memory.pin_bytes_per_second, "theoretical", clock, "pin rate")
-    if memory.datasheet_bytes_per_second.value is not None:
-        return Bandwidth("hbm", memory.datasheet_bytes_per_second.value, "theoretical", clock, "data sheet")
+        origin = f"pin rate{of_report(memory.bus_bits)}"
+        source = trusted(memory.bus_bits, memory.clock_hz)
+        return Bandwidth("hbm", memory.pin_bytes_per_second, "theoretical", clock, origin, source)
+    printed = memory.datasheet_bytes_per_second
+    if printed.value is not None:
+        origin = printed.note if printed.source == REPORT else "data sheet"
+        return Bandwidth("hbm", printed.value, "theoretical", clock, origin, trusted(printed))
     return None
 
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Final
 
 from roofctl.core.precisions import CHOOSABLE, PRECISIONS
-from roofctl.gpus.schema import GpuProfile, Measured, MeasuredCeiling
+from roofctl.gpus.ceilings import of_report, trusted
+from roofctl.gpus.schema import Fact, GpuProfile, Measured, MeasuredCeiling
 from roofctl.quantities import catalogue
-from roofctl.roofline.model import BOOST, Clock, Peak, Roofline, Sustained
+from roofctl.roofline.model import BOOST, CALIBRATE, Clock, Peak, Roofline, Sustained
 
 _SUSTAINED: Final = "sustained"
 _BURST: Final = "issue"
@@ -50,6 +51,12 @@ def per_clock(profile: GpuProfile, precision: str) -> int | None:
     return None if rate is None else PRECISIONS[precision].times * rate
 
 
+def rate_fact(profile: GpuProfile, precision: str) -> Fact[int] | None:
+    """The fact behind ``per_clock``: of the type itself, else of the one that it is ``like``."""
+    like = PRECISIONS[precision].like
+    return profile.flops_per_clock_per_sm.get(precision) or (rate_fact(profile, like) if like else None)
+
+
 def _exists(profile: GpuProfile, precision: str) -> bool:
     """Whether the chip counts the type: it has what it counts."""
     recipes = catalogue().quantities[CHOOSABLE[precision]].recipes
@@ -65,8 +72,9 @@ def _theoretical(profile: GpuProfile, precision: str, clock: Clock | None) -> Pe
     if own is None:
         return None
     sms = profile.sm_count.value
-    origin = f"{sms} SMs x {rate} at {own.hz / 1e9:.4g} GHz"
-    return Peak(sms * rate * own.hz, "theoretical", own, origin, precision)
+    fact = rate_fact(profile, precision)
+    origin = f"{sms} SMs x {rate} at {own.hz / 1e9:.4g} GHz{of_report(fact)}"
+    return Peak(sms * rate * own.hz, "theoretical", own, origin, precision, source=trusted(profile.sm_count, fact))
 
 
 def _boost(profile: GpuProfile, precision: str) -> Clock | None:
@@ -93,7 +101,7 @@ def _of_ceiling(profile: GpuProfile, precision: str, ceiling: MeasuredCeiling, m
     # A sustained rate may be that of a clock held down by the power limit: then a higher clock does not raise it.
     free = max((c.sm_clock_hz or 0.0 for c in measured.ceilings.values()), default=0.0)
     if clock is None or not ceiling.method.startswith(_SUSTAINED) or clock.hz >= _HELD_DOWN * free:
-        return Peak(ceiling.value, "measured", clock, ceiling.method, precision)
+        return Peak(ceiling.value, "measured", clock, ceiling.method, precision, source=CALIBRATE)
     sustained = Sustained(ceiling.value, clock)
     burst = ceiling.mixes.get(_BURST)
     if burst is None:
@@ -102,4 +110,4 @@ def _of_ceiling(profile: GpuProfile, precision: str, ceiling: MeasuredCeiling, m
     # A burst ends at the clock that its power allows; the rate is that of the highest one.
     highest = max(measured.clocks_of(precision, _BURST), default=None)
     own = None if highest is None else Clock(highest, "sm", "while measured")
-    return Peak(burst, "measured", own, "in bursts that power does not limit", precision, sustained)
+    return Peak(burst, "measured", own, "in bursts that power does not limit", precision, sustained, CALIBRATE)

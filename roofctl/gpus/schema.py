@@ -117,12 +117,16 @@ class Shared(Model):
 
 
 class L2(Model):
-    """The L2 of the GPU; ``bytes_per_clock`` are clocks of the L2, not of the SMs."""
+    """The L2 of the GPU; ``bytes_per_clock`` are clocks of the L2, not of the SMs.
+
+    ``bytes_per_second`` is used where the bytes per clock are not known.
+    """
 
     bytes: Fact[Count]
     partitions: Fact[Count]
     slices: Fact[Count]
     bytes_per_clock: Fact[Count]
+    bytes_per_second: Fact[Rate] | None = None
 
 
 class Memory(Model):
@@ -204,8 +208,10 @@ class GpuProfile(Model):
     @property
     def l2_bytes_per_second(self) -> float | None:
         """L2 bandwidth at its own clock, or at the SM boost clock when that is not known."""
-        width = self.l2.bytes_per_clock.value
-        return None if width is None else width * (self.l2_hz or self.clocks.sm_boost_hz.value)
+        width, rate = self.l2.bytes_per_clock.value, self.l2.bytes_per_second
+        if width is None:
+            return rate.value if rate else None
+        return width * (self.l2_hz or self.clocks.sm_boost_hz.value)
 
     @property
     def link_bytes_per_second(self) -> dict[str, float]:

@@ -21,7 +21,8 @@ from roofctl.gpus.light import LightFile, is_light, load_light
 from roofctl.gpus.schema import NAME_PATTERN, GpuProfile, Measured
 from roofctl.gpus.yamlfile import read_document
 
-Layer = Literal["path", "./profiles", "user", "packaged"]
+Layer = Literal["path", "./profiles", "user", "packaged", "report"]
+"""Where a profile comes from; ``report`` is the capture itself, of a GPU that no profile describes."""
 
 _NAME_HINT: Final = "roofctl gpus list shows every name; roofctl gpus new NAME starts a new one"
 
@@ -34,6 +35,11 @@ class FoundProfile:
     path: Path
     how: str
     layer: Layer
+
+    @property
+    def gpu(self) -> str:
+        """The GPU as ceilings name it: the profile's name, or the device's own where no profile describes it."""
+        return self.profile.description if self.layer == "report" else self.profile.name
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,8 @@ def find_measured(found: FoundProfile) -> Measured | None:
 
     The user's own result goes before one that lies beside a shipped profile.
     """
+    if found.layer == "report":
+        return None
     name = f"{found.profile.name}{MEASURED_SUFFIX}"
     places = [found.path.parent / name, user_profiles() / name]
     if found.layer == "packaged":

@@ -98,6 +98,11 @@ def copy_as(name: str, profile: GpuProfile) -> str:
     return render(data, COMMENTS)
 
 
+def written(profile: GpuProfile) -> str:
+    """A profile as the text of its file, every key explained."""
+    return render(as_data(profile), COMMENTS)
+
+
 def as_data(profile: GpuProfile) -> dict[str, Any]:
     """The profile as plain data, in the order of the file."""
     return profile.model_dump(mode="json", exclude_unset=True)

@@ -7,6 +7,7 @@ Times of different captures are never put together.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -41,6 +42,7 @@ class KernelTable:
     ``capture`` (index into ``captures``), ``kernel``, ``block``, ``grid``, ``launches``, and per quantity X
     ``X`` (mean per launch), ``X_min``, ``X_max``, for times and counts ``X_total``, for the time and its clock
     ``X_median``. A median that cannot be known (of a summary of several launches) is missing.
+    ``timed_by`` is the profiler whose time it is.
     Times and clocks are those of all launches that have them; all else is of the ``counted_launches`` (see
     ``_counted``), whose mean time is ``counted_seconds``: rates are counts over this time.
     ``caveats``: per row, texts per quantity of what is not exact.
@@ -64,7 +66,9 @@ def aggregate(table: LaunchTable, group: Group) -> KernelTable:
     _check_launches(table, group)
     notes: list[list[Note]] = [[] for _ in table.captures]
     keys, frame = _keys(table, group, notes)
-    by_part = _by_part(frame, keys, _quantities(table.parts), _counted(frame, keys, table, notes))
+    counted = _counted(frame, keys, table, notes) & _of_counted_shapes(frame, table, notes)
+    by_part = _by_part(frame, keys, _quantities(table.parts), counted)
+    by_part["timed_by"] = by_part["part"].map({number: part.profiler for number, part in enumerate(table.parts)})
     pieces: list[pd.DataFrame] = []
     caveats: list[Mapping[str, str]] = []
     infos: list[CaptureInfo] = []
@@ -167,6 +171,35 @@ def _counted(frame: pd.DataFrame, keys: Sequence[str], table: LaunchTable, notes
     return (~lacking).to_numpy()
 
 
+def _of_counted_shapes(frame: pd.DataFrame, table: LaunchTable, notes: Sequence[list[Note]]) -> Any:
+    """Which rows have a shape that was counted: of parts that only time, whose counts come from another part.
+
+    A profiler counts some launches of a kernel where a timing run has them all, with other grids, too.
+    """
+    result = np.ones(len(frame), np.bool_)
+    for capture, indices in enumerate(table.captures):
+        timing = [i for i in indices if not table.parts[i].counters]
+        counting = [i for i in indices if table.parts[i].counters]
+        shapes = frame.loc[frame["part"].isin(counting), ["kernel", "grid", "block"]]
+        if not timing or shapes.empty or shapes.isna().any(axis=None):
+            continue
+        known = pd.MultiIndex.from_frame(shapes.drop_duplicates())
+        for part in timing:
+            rows = frame[frame["part"] == part]
+            there = pd.Series(pd.MultiIndex.from_frame(rows[["kernel", "grid", "block"]]).isin(known), rows.index)
+            left = rows["grid"].notna() & ~there & there.groupby(rows["kernel"]).transform("any")
+            if not left.any():
+                continue
+            result[np.flatnonzero(frame["part"] == part)[left.to_numpy()]] = False
+            kernels = list(dict.fromkeys(map(base_name, rows.loc[left, "kernel"])))
+            text = (
+                f"{table.parts[part].source}: rates of {some(kernels, 3)} leave out "
+                f"{int(rows.loc[left, 'launches'].sum())} launches with grids that were not counted"
+            )
+            notes[capture].append(Note(text))
+    return result
+
+
 def _by_part(frame: pd.DataFrame, keys: Sequence[str], quantities: Sequence[str], counted: Any) -> pd.DataFrame:
     """One row per part and key: mean per launch, total, median, smallest and largest value of each quantity."""
     rows = GroupedRows(frame, ["part", *keys])
@@ -186,10 +219,18 @@ def _joined(
     rows = [heads.merge(table, on=list(keys), how="left") for table in tables]
     _check_grids(parts, rows)
     timed = _by_time(parts)
+    own = _timed_by(parts, rows, timed)
     columns: dict[str, pd.Series] = {name: heads[name] for name in keys}
     for name in (column for column in tables[0].columns if column not in ("capture", "part", *keys)):
         order = timed if _is_of_time(name) else _by_caveat(parts, name)
-        columns[name] = _first_known([rows[i][name] for i in order])
+        pieces = {i: rows[i][name] for i in order}
+        if name.startswith((*_CLOCKS, "timed_by")):
+            pieces = {i: each.where(own[i]) if i in own else each for i, each in pieces.items()}
+        columns[name] = _first_known(list(pieces.values()))
+        if name.endswith("_total") and not _is_of_time(name):
+            # A total belongs to the launches of its part; where the times are of others, only the mean is of use.
+            counted = _first_known([rows[i]["counted_launches"].where(rows[i][name].notna()) for i in order])
+            columns[name] = columns[name].where(counted == columns["counted_launches"])
     present = [row["part"].notna().tolist() for row in rows]
     caveats: list[dict[str, str]] = [{} for _ in range(len(heads))]
     for name in _quantities(parts):
@@ -198,6 +239,17 @@ def _joined(
         for row, of_row in enumerate(caveats):
             of_row[name] = next((text for here, text in texts if here[row]), "")
     return pd.DataFrame(columns).assign(part=-1), [{n: t for n, t in of_row.items() if t} for of_row in caveats]
+
+
+def _timed_by(parts: Sequence[PartInfo], rows: Sequence[pd.DataFrame], timed: Sequence[int]) -> dict[int, pd.Series]:
+    """For each part with times, in which rows its time is used: its clock belongs to no other time."""
+    taken = pd.Series(data=False, index=rows[0].index)
+    own: dict[int, pd.Series] = {}
+    for i in timed:
+        if "seconds" in parts[i].quantities:
+            own[i] = rows[i]["seconds"].notna() & ~taken
+            taken |= own[i]
+    return own
 
 
 def _check_grids(parts: Sequence[PartInfo], rows: Sequence[pd.DataFrame]) -> None:
@@ -224,8 +276,11 @@ def _first_known(columns: Sequence[pd.Series]) -> pd.Series:
     return result
 
 
+_CLOCKS: Final = tuple(name for name in (*TIME_AND_CLOCK, *OTHER_CLOCKS) if name.endswith("_hz"))
+
+
 def _is_of_time(column: str) -> bool:
-    return column == "launches" or column.startswith((*TIME_AND_CLOCK, *OTHER_CLOCKS, "counted_"))
+    return column in ("launches", "timed_by") or column.startswith((*TIME_AND_CLOCK, *OTHER_CLOCKS, "counted_"))
 
 
 def _by_time(parts: Sequence[PartInfo]) -> list[int]:
@@ -235,9 +290,9 @@ def _by_time(parts: Sequence[PartInfo]) -> list[int]:
     return [*sorted(timed, key=lambda i: _trust(parts[i])), *rest]
 
 
-def _trust(part: PartInfo) -> tuple[bool, bool, str]:
-    """Of parts that are equally exact the name decides, not the order in which they are given."""
-    return part.patched, bool(part.caveats.get("seconds")), part.source
+def _trust(part: PartInfo) -> tuple[bool, bool, bool, str]:
+    """A run that only timed comes before one that counted; of equals the name decides, not the order given."""
+    return part.patched, bool(part.caveats.get("seconds")), bool(part.counters), part.source
 
 
 def _by_caveat(parts: Sequence[PartInfo], column: str) -> list[int]:
@@ -259,11 +314,27 @@ def _times_apart(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -> s
         if far.any():
             kernel = base_name(both.loc[far, "kernel"].iloc[0])
             factor = max(float(ratio[far].iloc[0]), 1 / float(ratio[far].iloc[0]))
+            why = "the files may be of different runs"
+            if bool(parts[one].counters) != bool(parts[two].counters):
+                why = "one run counted, with its own clocks and caches, and one only timed; or they are different runs"
             return (
-                f"{kernel} took {factor:.2g} times as long in one of {parts[one].source} and {parts[two].source}: "
-                "the files may be of different runs"
+                f"{kernel} took {factor:.2g} times as long in one of {parts[one].source} and {parts[two].source}: {why}"
             )
     return ""
+
+
+def _ambiguous(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -> list[Note]:
+    """A warning on names of a file that only times and that may mean several of the kernels counted."""
+    pairs = list(zip(parts, tables, strict=True))
+    counted = {name for part, table in pairs if part.counters for name in table["kernel"]}
+    meant = Counter(map(base_name, counted))
+    notes = []
+    for part, table in pairs:
+        names = [] if part.counters else [name for name in table["kernel"].unique() if name not in counted]
+        if several := [name for name in names if meant[name] > 1]:
+            text = f"{part.source}: {some(several, 3)} may be any of several kernels counted: its times stay apart"
+            notes.append(Note(text, warning=True))
+    return notes
 
 
 def _notes_on_times(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -> list[Note]:
@@ -274,6 +345,7 @@ def _notes_on_times(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -
         patched = any(parts[i].patched for i in others) and not parts[chosen].patched
         why = ", without patched instructions" if patched else ""
         notes.append(Note(f"times are those of {parts[chosen].source}{why}; the other runs' times are left out"))
+    notes += _ambiguous(parts, tables)
     apart = _times_apart(parts, tables)
     notes += [Note(apart, warning=True)] if apart else []
     counts = {part.source: table["launches"].sum() for part, table in zip(parts, tables, strict=True)}

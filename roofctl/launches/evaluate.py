@@ -39,16 +39,32 @@ def l1_was_passed_by(l1: float, l2: float, shared_wavefronts: float, *, exact: b
 
 @dataclass(frozen=True)
 class _Given:
-    """What quantities are made of: counters by launch, those of them with a value, the chip, and who counted."""
+    """What quantities are made of: counters by launch, those of them with a value, the chip, and who counted.
+
+    ``columns`` and ``caveats`` are of the quantities that were made before.
+    """
 
     frame: pd.DataFrame
     chip: str | None
     profiler: str
     valued: frozenset[str]
+    columns: Mapping[str, pd.Series]
+    caveats: Mapping[str, str]
 
     def has(self, counters: Iterable[str]) -> bool:
         """Whether each of the counters has a value in some launch."""
         return self.valued.issuperset(counters)
+
+    def factors(self, recipe: Recipe) -> list[pd.Series]:
+        """What a sum of rates is multiplied by."""
+        return [*(self.frame[name] for name in recipe.by), *(self.columns[name] for name in recipe.factors)]
+
+    def steps(self, names: Iterable[str]) -> dict[str, pd.Series]:
+        """By how much counters may be off because they were printed with few digits."""
+        none = pd.Series(0.0, index=self.frame.index)
+        return {
+            name: self.frame[f"step:{name}"].fillna(0.0) if f"step:{name}" in self.frame else none for name in names
+        }
 
 
 def _valued(frame: pd.DataFrame) -> frozenset[str]:
@@ -99,7 +115,7 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
     missing: dict[str, str] = {}
     patched = any(known.patched(name) for name in names)
     counters, notes = _without_odd_means(counters)
-    given = _Given(counters, chip, _profiler(names), _valued(counters))
+    given = _Given(counters, chip, _profiler(names), _valued(counters), columns, caveats)
     # Those made of others come last: their parts may stand anywhere.
     for quantity in sorted(known.quantities.values(), key=lambda each: bool(each.compositions)):
         made = _from_counters(given, quantity, patched=patched) or _from_quantities(columns, caveats, quantity)
@@ -122,7 +138,7 @@ def _evaluate(parts: Sequence[Part], chip: str | None) -> tuple[pd.DataFrame, Pa
     fixed = {name: counters[name] for name in (*IDENTITY, "launches", "is_summary")}
     frame = pd.DataFrame({**fixed, **columns}, index=counters.index, copy=False).reset_index(drop=True)
     work = frozenset(filter(counts_work, names)) - known.counters_of(TIME_AND_CLOCK)
-    return frame, PartInfo("", quantities, caveats, missing, patched, work, notes)
+    return frame, PartInfo("", quantities, caveats, missing, patched, work, notes, given.profiler)
 
 
 _OUTSIDE: Final = 1e-3
@@ -152,16 +168,49 @@ def _without_odd_means(counters: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note
 
 def _from_counters(given: _Given, quantity: Quantity, *, patched: bool) -> tuple[pd.Series, str] | None:
     # Names of nvprof can stand in a file of ncu and mean something else: its source page has some of them.
-    own = [r for r in quantity.recipes if r.profiler == given.profiler]
-    possible = [r for r in own if given.has(r.needs) and r.holds_on(given.chip)]
-    if not possible:
-        return None
-    recipe = next((r for r in possible if not r.caveat(given.chip, patched=patched)), possible[0])
-    return _apply(given, recipe, counted=quantity.dimension == "count"), recipe.caveat(given.chip, patched=patched)
+    own = [r for r in quantity.ways if r.profiler == given.profiler]
+    possible = [
+        r for r in own if given.has(r.needs) and given.columns.keys() >= {*r.factors} and r.holds_on(given.chip)
+    ]
+    best: tuple[Recipe, str] | None = None
+    for recipe in possible:
+        caveat = _caveat(given, recipe, patched=patched)
+        best = best if best and caveat else (recipe, caveat)
+        if not caveat:
+            break
+    return best and (_apply(given, best[0], counted=quantity.dimension == "count"), best[1])
+
+
+def _caveat(given: _Given, recipe: Recipe, *, patched: bool) -> str:
+    rounded = bool(recipe.derived or recipe.rounded) and _is_rounded(given, recipe)
+    inherited = [given.caveats[name] for name in recipe.factors if name in given.caveats]
+    return "; ".join(filter(None, (recipe.caveat(given.chip, patched=patched, rounded=rounded), *inherited)))
+
+
+_ROUNDED: Final = 1e-4
+"""Part by which a value may be off for few digits that is worth a word."""
+
+
+def _is_rounded(given: _Given, recipe: Recipe) -> bool:
+    """Whether some value by a recipe is off by more than ``_ROUNDED`` because its counters were printed rounded."""
+    if not any(f"step:{name}" in given.frame for name in recipe.needs):
+        return False
+    values = {name: given.frame[name].astype("Float64") for name in recipe.needs}
+    steps = given.steps(recipe.needs)
+    off = pd.Series(0.0, index=given.frame.index, dtype="Float64")
+    alone = recipe.by
+    if recipe.operation == "sum":
+        total = weighted_sum({name: values[name] for name in recipe.counters}, recipe.counters)
+        off = weighted_sum({name: steps[name] for name in recipe.counters}, recipe.counters) / total.where(total != 0)
+    else:
+        alone = (*recipe.counters, *recipe.by)
+    for name in alone:
+        off = off + steps[name] / values[name].where(values[name] != 0)
+    return bool((off > _ROUNDED).fillna(value=False).any())
 
 
 def _apply(given: _Given, recipe: Recipe, *, counted: bool) -> pd.Series:
-    """The quantity by a recipe; a product that is ``counted`` is an integer but for rounding."""
+    """The quantity by a recipe; one that is ``counted`` is an integer but for rounding."""
     frame = given.frame
     if recipe.formula:
         return _by_formula(frame, recipe.formula)
@@ -175,10 +224,10 @@ def _apply(given: _Given, recipe: Recipe, *, counted: bool) -> pd.Series:
     weights = dict(recipe.counters)
     weights.update({name: weight for name, weight in recipe.optional.items() if name in given.valued})
     total = weighted_sum({name: frame[name] for name in weights}, weights)
-    if recipe.by:
-        for name in recipe.by:
-            total = total.astype("Float64") * frame[name].astype("Float64")
-        return total.round()
+    if factors := given.factors(recipe):
+        for factor in factors:
+            total = total.astype("Float64") * factor.astype("Float64")
+        return (total / recipe.divisor).round()
     return total if recipe.divisor == 1 else divide_exactly(total, recipe.divisor)
 
 
@@ -254,7 +303,7 @@ def _why_missing(quantity: Quantity, given: _Given) -> str:
         return f"{empty[0]} has no value in any launch (n/a or nan)"
     recipes = [r for r in quantity.recipes if r.profiler == given.profiler]
     if not recipes:
-        return f"{given.profiler} has no counter for it"
+        return f"{given.profiler} {'counts nothing' if given.profiler == 'nsys' else 'has no counter for it'}"
     wanted = next((r for r in recipes if known.available(r, given.chip)), None)
     if wanted is None:
         reasons = (known.absent(counter, given.chip or "", given.profiler) for counter in recipes[0].counters)
@@ -268,14 +317,14 @@ def _why_not_composed(quantity: Quantity, given: _Given) -> str:
     known = catalogue()
 
     def lacking(parts: Iterable[str]) -> list[str]:
-        return [p for p in parts if not any(given.has(r.counters) for r in known.quantities[p].recipes)]
+        return [p for p in parts if not any(given.has(r.needs) for r in known.quantities[p].ways)]
 
     def countable(parts: Iterable[str]) -> bool:
         return all(any(r.profiler == given.profiler for r in known.quantities[p].recipes) for p in parts)
 
     possible = [c for c in quantity.compositions if countable(c.quantities)] or quantity.compositions
     fewest = min((lacking(c.quantities) for c in possible), key=len)
-    return "; ".join(_why_missing(known.quantities[name], given) for name in fewest)
+    return "; ".join(dict.fromkeys(_why_missing(known.quantities[name], given) for name in fewest))
 
 
 def _listed(counters: Sequence[str]) -> str:
@@ -289,12 +338,15 @@ def _listed(counters: Sequence[str]) -> str:
 
 
 def _profiler(names: frozenset[str]) -> str:
-    """Profiler whose spelling the counters have: ncu's hold a double underscore or are labels of its details page."""
-    return "ncu" if names & _labels() or any("__" in name for name in names) else "nvprof"
+    """Profiler whose spelling the counters have: ncu's hold a double underscore, or are labels of its pages."""
+    if names and names <= _counters("nsys"):
+        return "nsys"
+    own = _counters("nvprof") - _counters("ncu")
+    return "ncu" if any("__" in name or (" " in name and name not in own) for name in names) else "nvprof"
 
 
 @cache
-def _labels() -> frozenset[str]:
-    """Counters of ncu that the catalogue knows."""
-    recipes = (recipe for quantity in catalogue().quantities.values() for recipe in quantity.recipes)
-    return frozenset(counter for recipe in recipes if recipe.profiler == "ncu" for counter in recipe.counters)
+def _counters(profiler: str) -> frozenset[str]:
+    """Counters of a profiler that the catalogue knows."""
+    recipes = (recipe for quantity in catalogue().quantities.values() for recipe in quantity.ways)
+    return frozenset(counter for recipe in recipes if recipe.profiler == profiler for counter in recipe.counters)

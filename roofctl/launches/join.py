@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 import pandas as pd
 
+from roofctl.core.kernel_names import base_name, without_casts
 from roofctl.launches.table import TIME_AND_CLOCK, Part, PartInfo, counts_work
 from roofctl.quantities import catalogue
+
+_CUT: Final = ("…", "...")
+"""How a name that was cut to a width ends."""
 
 
 def complete(parts: Sequence[Part]) -> list[Part]:
@@ -17,6 +24,7 @@ def complete(parts: Sequence[Part]) -> list[Part]:
     times of different runs are never mixed.
     """
     timed = catalogue().counters_of(TIME_AND_CLOCK)
+    parts = _named_alike(parts)
     if sum(not timed & part.names for part in parts) < 2:  # noqa: PLR2004 - one has nothing to be joined with
         return list(parts)
     result: list[Part] = []
@@ -33,6 +41,40 @@ def complete(parts: Sequence[Part]) -> list[Part]:
         else:
             result[index] = _joined(result[index], part)
     return result
+
+
+def _named_alike(parts: Sequence[Part]) -> list[Part]:
+    """Parts, those that only time with the kernel names of the others: theirs may be base names, cut, or with casts.
+
+    A name that may mean several kernels stays as it is.
+    """
+    work = [any(map(counts_work, part.names - catalogue().counters_of(TIME_AND_CLOCK))) for part in parts]
+    if all(work) or not any(work):
+        return list(parts)
+    full = {name for part, counts in zip(parts, work, strict=True) if counts for name in part.frame["kernel"].unique()}
+    by_key: dict[str, list[str]] = {}
+    for name in sorted(full):
+        for key in {_key(name), base_name(name)}:
+            by_key.setdefault(key, []).append(name)
+    return [part if counts else _renamed(part, full, by_key) for part, counts in zip(parts, work, strict=True)]
+
+
+def _renamed(part: Part, full: set[str], by_key: Mapping[str, Sequence[str]]) -> Part:
+    names: dict[str, str] = {}
+    for name in part.frame["kernel"].unique():
+        found = [name] if name in full else by_key.get(_key(name), ())
+        if not found and name.endswith(_CUT):
+            begin = _key(name.rstrip("".join(_CUT)))
+            found = [each for each in full if _key(each).startswith(begin)]
+        names[name] = found[0] if len(found) == 1 else name
+    if all(old == new for old, new in names.items()):
+        return part
+    return replace(part, frame=part.frame.assign(kernel=part.frame["kernel"].map(names)))
+
+
+def _key(name: str) -> str:
+    """A kernel name without blanks and casts, which profilers print differently."""
+    return re.sub(r"\s", "", without_casts(name))
 
 
 def _work(part: Part) -> frozenset[str]:

@@ -99,7 +99,7 @@ def _row_ends(frame: pd.DataFrame, values: pd.DataFrame, rows: GroupedRows) -> d
         **{end: {name: _ends(frame, name, end) for name in names} for end in ("min", "max")},
     }
     return {
-        end: rows.of(pd.DataFrame({name: column.where(there[name]) for name, column in columns.items()}))
+        end: rows.of(pd.DataFrame({n: column.where(there[n]) for n, column in columns.items()}, index=frame.index))
         for end, columns in by_end.items()
     }
 

@@ -17,6 +17,7 @@ Columns of a part's frame:
 counters                  Int64 while all are integers, else Float64; mean per launch
 ``min:X`` ``max:X``       a summary's smallest and largest value of counter X
 ``total:X``               a summary's sum of counter X
+``step:X``                by how much X may be off because it was printed with few digits
 ========================  =========================================================
 
 Columns of a launch table's frame: ``capture`` (number of the capture, from 0), ``part`` (index into ``parts``), the
@@ -46,7 +47,7 @@ OTHER_CLOCKS: Final = ("l2_clock_hz", "memory_clock_hz")
 """Clocks taken from the run whose time is used, but that no time needs: a file may lack them."""
 
 _CIRCUMSTANCES: Final = (
-    *("gpu__time", "sm__cycles", "smsp__cycles", "sm__maximum_warps", "smsp__maximum_warps"),
+    *("gpu__time", "gpc__cycles", "sm__cycles", "smsp__cycles", "sm__maximum_warps", "smsp__maximum_warps"),
     *("lts__cycles", "dram__cycles", "device__", "launch__", "profiler__", "numa__", "nvlink__", "c2clink__"),
 )
 """Beginnings of counters that say when and where, not what: times, clocks, device and launch."""
@@ -69,6 +70,7 @@ class PartInfo:
     ``quantities`` are those it has, in the catalogue's order; ``caveats`` and ``missing`` are texts per quantity.
     ``patched``: some counter of this part runs with patched instructions, so its time is not that of the plain kernel.
     ``counters`` are those that count work, known to roofctl or not. ``notes`` are on values that cannot be.
+    ``profiler`` is the one whose counters it has.
     """
 
     source: str
@@ -78,6 +80,7 @@ class PartInfo:
     patched: bool
     counters: frozenset[str]
     notes: tuple[Note, ...] = ()
+    profiler: str = "ncu"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roofctl.core.units import prefixed, rate
-from roofctl.roofline.model import ISSUE, WORK_LABELS, Bandwidth, Peak, Roofline
+from roofctl.roofline.model import ISSUE, TRUST, WORK_LABELS, Bandwidth, Peak, Roofline
 from roofctl.study.analyse import Analysis
 
 
@@ -21,11 +21,26 @@ def clock_texts(analysis: Analysis) -> list[str]:
 
 
 def subtitle(analysis: Analysis, rooflines: Sequence[Roofline]) -> str:
-    """GPU, SM clock and basis of the ceilings, for the line under the title of a picture."""
-    gpu = next(iter(analysis.device.names), None) or rooflines[0].gpu
+    """GPU, SM clock, and basis and GPU of the ceilings, for the line under the title of a picture."""
+    return " · ".join([*gpu_texts(analysis), *clock_texts(analysis), ceilings_text(analysis, rooflines)])
+
+
+def gpu_texts(analysis: Analysis) -> list[str]:
+    """The GPU of the capture, where it is known; said to be so where the ceilings are of another one."""
+    device, ceilings = next(iter(analysis.device.names), None), analysis.ceilings_gpu
+    if device is None:
+        return []
+    return [f"captured on {device}" if ceilings and ceilings.of_capture is False else device]
+
+
+def ceilings_text(analysis: Analysis, rooflines: Sequence[Roofline]) -> str:
+    """Basis and GPU of the ceilings: "theoretical ceilings of h200", "ceilings from the report"."""
+    gpu = analysis.ceilings_gpu
+    if gpu and gpu.profile is None:
+        return "ceilings from the report" if analysis.device.names else f"ceilings of {gpu.name}, from the report"
     bases = " and ".join(dict.fromkeys(roofline.basis for roofline in rooflines))
     given = given_text(rooflines[0])
-    return " · ".join([gpu, *clock_texts(analysis), f"{bases} ceilings" + (f" ({given})" if given else "")])
+    return f"{bases} ceilings of {rooflines[0].gpu}" + (f" ({given})" if given else "")
 
 
 def given_text(roofline: Roofline, *, with_rates: bool = False) -> str:
@@ -34,6 +49,28 @@ def given_text(roofline: Roofline, *, with_rates: bool = False) -> str:
         return ""
     texts = [_name(each, roofline) + (f" {_rate(each)}" if with_rates else "") for each in roofline.given]
     return f"given: {', '.join(texts)}"
+
+
+def describe_ceilings(analysis: Analysis) -> str:
+    """One line: GPU, basis, clock and sources of the ceilings, and the GPU of the capture where it is another one."""
+    roofline, gpu = analysis.rooflines[0], analysis.ceilings_gpu
+    basis = "" if roofline.basis == "given" else roofline.basis
+    texts = [f"ceilings: {roofline.gpu}", "from the report" if gpu and gpu.profile is None else basis]
+    texts += [*clock_texts(analysis), given_text(roofline, with_rates=True)]
+    if gpu and gpu.of_capture is False:
+        other = next(iter(analysis.device.names), None) or f"capability {analysis.device.compute_capabilities[0]}"
+        texts.append(f"not the GPU of the capture ({other})")
+    return "; ".join(filter(None, (", ".join(filter(None, texts)), _sources(roofline))))
+
+
+def _sources(roofline: Roofline) -> str:
+    """Where each ceiling comes from, the most trusted source first: "vendor: L1, HBM; report: L2"."""
+    groups: dict[str, list[str]] = {source: [] for source in TRUST}
+    ceilings: tuple[Peak | Bandwidth, ...] = (*roofline.peaks, *roofline.bandwidths)
+    for each in ceilings:
+        if each.basis != "given":
+            groups.setdefault(each.source or "not known", []).append(_name(each, roofline))
+    return "; ".join(f"{source}: {', '.join(labels)}" for source, labels in groups.items() if labels)
 
 
 def _name(ceiling: Peak | Bandwidth, roofline: Roofline) -> str:

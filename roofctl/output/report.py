@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from roofctl.core.kernel_names import some
+from roofctl.output.captions import describe_ceilings
 from roofctl.output.markdown import code_span
 from roofctl.output.rows import columns, rows
 from roofctl.quantities import catalogue
@@ -65,7 +66,7 @@ def head(analysis: Analysis) -> dict[str, Any]:
         "source": list(analysis.sources),
         "gpu": {
             "name": next(iter(analysis.device.names), None),
-            "profile": profile.name if profile else None,
+            "profile": analysis.ceilings_gpu.profile if analysis.ceilings_gpu else None,
             "chip": profile.chip if profile else None,
             "compute_capability": profile.compute_capability
             if profile
@@ -73,8 +74,21 @@ def head(analysis: Analysis) -> dict[str, Any]:
             "sm_clock_hz": clock.hz if clock else None,
             "sm_clock_origin": clock.origin if clock else None,
         },
+        "ceilings_gpu": _ceilings_gpu(analysis),
         "ceilings": [entry for roofline in analysis.rooflines for entry in ceilings(roofline)],
     }
+
+
+def _ceilings_gpu(analysis: Analysis) -> dict[str, Any] | None:
+    """The GPU of the ceilings; ``of_capture`` is false where the capture is of another one, null where not known."""
+    gpu = analysis.ceilings_gpu
+    return None if gpu is None else {"name": gpu.name, "profile": gpu.profile, "of_capture": gpu.of_capture}
+
+
+def ceilings_markdown(analysis: Analysis) -> str:
+    """The line on the ceilings as a paragraph of Markdown."""
+    text = describe_ceilings(analysis)
+    return text[:1].upper() + text[1:]
 
 
 def _reasons(analysis: Analysis) -> list[str]:
@@ -97,6 +111,7 @@ def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
             rate: peak.per_second,
             "clock_hz": peak.clock.hz if peak.clock else None,
             "origin": peak.origin,
+            "source": peak.source or None,
             **_sustained(peak),
         }
         for peak in roofline.peaks
@@ -110,6 +125,7 @@ def ceilings(roofline: Roofline) -> list[dict[str, Any]]:
             **_ridges(roofline, bandwidth.level),
             "clock_hz": bandwidth.clock.hz if bandwidth.clock else None,
             "origin": bandwidth.origin,
+            "source": bandwidth.source or None,
         }
         for bandwidth in roofline.bandwidths
     ]

@@ -37,9 +37,6 @@ RANK_VARIABLES: Final = (
     "RANK",
 )
 
-_KEPT: Final = {name: Path(name).suffix for name in (ncu.REPORT, ncu.PACKED_REPORT)}
-"""Files of a failed run that are kept beside the captures, with the suffix they get; its log is another."""
-
 _MODULES: Final[dict[str, ModuleType]] = {"ncu": ncu, "nvprof": nvprof}
 
 
@@ -99,7 +96,7 @@ def profile(request: ProfileRequest, *, progress: Watch | None = None, planned: 
         run, capture = _captured(planned, draft, progress, started)
     except BaseException as error:
         # The report survives a fault of ours, a full disk, or a Ctrl-C while it is read.
-        kept = draft.discard(_KEPT)
+        kept = draft.discard(_reports(planned, draft))
         if isinstance(error, KeyboardInterrupt):
             raise _with_kept(Interrupted("interrupted"), kept) from error
         if isinstance(error, OSError):
@@ -117,7 +114,7 @@ def _captured(
     module: Any = _MODULES[planned.tool.name]
     run: ProfilerRun = module.run(planned, draft.folder, progress)
     if not run.kernels:
-        raise _nothing_kept(planned.request, run, draft)
+        raise _nothing_kept(planned, run, draft)
     return run, draft.finish(_manifest(planned, run, started))
 
 
@@ -280,14 +277,23 @@ def _stopped(request: ProfileRequest, run: ProfilerRun, kept: str) -> RoofctlErr
     return Interrupted(f"{how}; {kept}")
 
 
-def _nothing_kept(request: ProfileRequest, run: ProfilerRun, draft: Draft) -> RoofctlError:
+def _reports(planned: ProfilePlan, draft: Draft) -> dict[str, str]:
+    """What is kept of a run that failed, beside its log: all else that ncu left, by its new suffix."""
+    if planned.tool.name != "ncu" or not draft.folder.is_dir():
+        return {}
+    left = (path.name for path in draft.folder.iterdir() if path.is_file() and path.name not in ncu.SCRATCH)
+    stem = Path(ncu.REPORT).stem
+    return {name: name.removeprefix(stem) if name.startswith(f"{stem}.") else f".{name}" for name in left}
+
+
+def _nothing_kept(planned: ProfilePlan, run: ProfilerRun, draft: Draft) -> RoofctlError:
     """The error of a run without anything usable; its hint names the log and the report that are kept."""
-    kept = draft.discard({**({run.log_file: ".log"} if run.log_file else {}), **_KEPT})
+    kept = draft.discard({**({run.log_file: ".log"} if run.log_file else {}), **_reports(planned, draft)})
     error = run.error
     if error is None:
-        error = (
-            _stopped(request, run, "nothing was profiled") if run.stopped else NothingProfiled("no kernel was profiled")
-        )
+        error = NothingProfiled("no kernel was profiled")
+        if run.stopped:
+            error = _stopped(planned.request, run, "nothing was profiled")
     return _with_kept(error, kept)
 
 

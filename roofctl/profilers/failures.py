@@ -24,16 +24,19 @@ from roofctl.core.errors import (
     UnfitTool,
 )
 from roofctl.core.gpu import Gpu
-from roofctl.profilers.lock import LOCK_NAME, lock_path
+from roofctl.profilers.lock import lock_path
 from roofctl.profilers.lock import owner as lock_owner
 from roofctl.profilers.run import ProfilePlan, ProfilerRun
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A pattern of log lines and its error. ``setup``: it counts even where the run was stopped from outside."""
+    """What a line of the log says (a name of ``PATTERNS``), and its error.
 
-    pattern: str
+    ``setup``: it counts even where the run was stopped from outside.
+    """
+
+    name: str
     error: Callable[..., RoofctlError]
     message: str
     hint: str
@@ -41,42 +44,41 @@ class Failure:
 
 
 LOCK: Final = Failure(
-    r"lock file(?:[\s:']+(?P<lock>/.*" + LOCK_NAME + r"))?|InterprocessLockFailed",
+    "lock",
     ToolFailed,
     "ncu could not lock {lock}{owner}: it is left by another user, or another ncu is at work",
     "ask its owner to remove it; or, when nobody else profiles on this node, use a folder of your own: "
     "--env TMPDIR=$(mktemp -d)",
 )
 
-# The first pattern that any line matches decides: causes before consequences.
 FAILURES: Final[tuple[Failure, ...]] = (
     Failure(
-        messages.PERMISSION_TOKEN,
+        "permission",
         CounterAccessError,
         messages.permission_denied("{host}"),
         messages.PERMISSION_HINT,
     ),
     Failure(
-        r"not supported on devices with compute capability (?P<since>[\d.]+)",
+        "unfit nvprof",
         UnfitTool,
         "nvprof cannot count on this GPU ({gpu}): it stops at compute capability {since}",
         "use ncu: roofctl profile --profiler ncu …",
     ),
     Failure(
-        messages.DRIVER_MISMATCH,
+        "driver mismatch",
         DeviceError,
         "ncu {version} does not fit the GPU's driver {driver} on {host}",
         "use an ncu of the driver's own CUDA version or newer (nvidia-smi shows it), or update the driver",
     ),
     Failure(
-        messages.DRIVER_UNLOADABLE,
+        "driver absent",
         DeviceError,
         "{tool} could not load the CUDA driver on {host}: libcuda.so.1 is missing, or a stub that only serves to link",
         "check `ldconfig -p | grep libcuda` and that no …/stubs folder is in LD_LIBRARY_PATH; a container must be "
         "started with the GPU",
     ),
     Failure(
-        r"Unsupported GPU|[Pp]rofiling is not supported on (?:this )?device",
+        "unfit ncu",
         UnfitTool,
         "ncu {version} cannot profile this GPU ({gpu})",
         "GPUs older than Volta (Pascal, Maxwell) need nvprof: --profiler nvprof; Volta an ncu before 2025.3; a newer "
@@ -84,43 +86,43 @@ FAILURES: Final[tuple[Failure, ...]] = (
     ),
     LOCK,
     Failure(
-        r"driver resource was unavailable",
+        "counters in use",
         ToolFailed,
         "another tool holds the GPU's counters on {host} (DCGM, a second profiler)",
         "stop it, or pause DCGM with `dcgmi profile --pause`, and try again",
     ),
     Failure(
-        messages.APPLICATION_MISSING,
+        "application missing",
         InputError,
         "{tool} did not find the application {application}, or it is not executable",
         "give its path (./app), and check that it is executable",
     ),
     Failure(
-        r"already exists\. Use '-f'",
+        "report exists",
         ToolFailed,
         "{tool} would not replace a report that exists: {line}",
         "give another folder with -o, or another --name",
     ),
     Failure(
-        r"Unable to write to file|Unable to open file",
+        "unwritable",
         ToolFailed,
         "{tool} could not write: {line}",
         "check space and permissions of the folder that -o names",
     ),
     Failure(
-        r"Failed to read environment variable",
+        "variable",
         InputError,
         "{tool} needs an environment variable that is not set: {line}",
         "set it, or take %q{{…}} out of the name",
     ),
     Failure(
-        r"Invalid regex provided|[Ii]nvalid regular expression",
+        "kernel filter",
         InputError,
         "{tool} does not take the kernel filter: {line}",
         "name filters are regular expressions (Perl's): escape ( ) [ ] * + with a backslash",
     ),
     Failure(
-        r"--nvtx-include requires|No ranges were profiled",
+        "no range",
         NothingProfiled,
         "the application met no range to profile: no NVTX range of that name, no cudaProfilerStart",
         "check the spelling of --nvtx (Domain@Range for a domain of your own), and that the app marks the range; "
@@ -128,26 +130,34 @@ FAILURES: Final[tuple[Failure, ...]] = (
         setup=False,
     ),
     Failure(
-        r"Failed to find metric (?:regex:)?(?P<counter>\S+)",
+        "unknown counter",
         ToolFailed,
         "ncu {version} does not know the counter {counter} on this GPU ({gpu})",
         "this is a fault in roofctl's quantities for that chip: report it; a narrower --set may work",
     ),
     Failure(
-        r"When profiling on a MIG instance",
+        "MIG",
         DeviceError,
         "some counters belong to units that MIG instances share, and cannot be read in one: {line}",
         "profile on a whole GPU, or on an instance with compute slices of its own",
     ),
     Failure(
-        messages.KERNEL_FAILED,
+        "kernel failed",
         ToolFailed,
         "{tool} failed while profiling {kernel}; launches profiled before it: {kernels}",
         "leave it out with --exclude, or try --replay application where runs repeat exactly",
         setup=False,
     ),
     Failure(
-        r"Replay.*(?:mismatch|not match)|[Ff]ailed to match",
+        "launch failed",
+        ToolFailed,
+        "{tool} failed to launch a kernel for profiling (LaunchFailed); launches profiled before it: {kernels}",
+        "run the application without the profiler; where that goes well, fewer counters (--set), --replay application, "
+        "or --exclude with the name of the kernel may help",
+        setup=False,
+    ),
+    Failure(
+        "replay",
         ToolFailed,
         "the application did not launch the same kernels in each pass: {line}",
         "use --replay kernel",
@@ -157,19 +167,19 @@ FAILURES: Final[tuple[Failure, ...]] = (
 
 NVPROF_FAILURES: Final[tuple[Failure, ...]] = (
     Failure(
-        r"One or more events or metrics can't be profiled|Skipping profiling on device",
+        "uncountable",
         UnfitTool,
         "nvprof {version} cannot count what was asked on this GPU ({gpu}): {line}",
         "use ncu from compute capability 7.0 on: --profiler ncu",
     ),
     Failure(
-        r"internal error|CUDA device error",
+        "no GPU",
         DeviceError,
         "nvprof found no GPU on {host} that it can profile: {line}",
         "check nvidia-smi, and that the GPU's compute capability is below 7.5",
     ),
     Failure(
-        r"CUDA profiling error",
+        "nvprof failed",
         ToolFailed,
         "nvprof failed: {line}",
         "run it by hand as `roofctl profile --dry-run` prints it",
@@ -178,15 +188,10 @@ NVPROF_FAILURES: Final[tuple[Failure, ...]] = (
 
 
 def find_in(plan: ProfilePlan, run: ProfilerRun, table: tuple[Failure, ...]) -> RoofctlError | None:
-    """The error of the first entry that a line of the log matches, or None."""
-    for failure in table:
-        if run.stopped and not failure.setup:
-            continue
-        for line in run.log.lines:
-            match = re.search(failure.pattern, line)
-            if match:
-                return fill(failure, plan, run, line, match.groupdict())
-    return None
+    """The error of the first entry of the table that a line of the log matches, or None."""
+    by_name = {failure.name: failure for failure in table if failure.setup or not run.stopped}
+    found = messages.first_of(by_name, run.log.lines)
+    return found and fill(by_name[found[0]], plan, run, found[1].string, found[1].groupdict())
 
 
 def fill(

@@ -27,10 +27,11 @@ CLOCK_CONTROL: Final[ClockControl] = "none"
 CACHE_CONTROL: Final[CacheControl] = "all"
 
 REPORT: Final = "report.ncu-rep"
-PACKED_REPORT: Final = "report.ncu-repz"
-"""The name that ncu gives its report from 2026.3 on."""
 CSV: Final = "capture.csv"
 LOG: Final = "ncu.log"
+SCRATCH: Final = frozenset({CSV, LOG})
+"""Files beside the report."""
+_REPORT_LINE: Final = re.compile(r"==PROF== Report: (?P<path>\S.*?)\s*$")
 
 PASSES_COLUMN: Final = "profiler__replayer_passes"
 
@@ -202,7 +203,7 @@ def run(plan: ProfilePlan, folder: Path, watch: Watch | None = None) -> Profiler
     log = watcher.log()
     if ran.returncode and not ran.stopped and not log.lines:
         log = _refusal(plan, command, folder)
-    exports, launches, counters, problem = _page(plan, folder)
+    exports, launches, counters, problem = _page(plan, folder, log)
     kernels = launches if counters.intersection(asked) else 0
     result = ProfilerRun(
         commands=(command, *exports),
@@ -236,7 +237,9 @@ def _refusal(plan: ProfilePlan, command: Command, folder: Path) -> ProfilerLog:
     return watcher.log()
 
 
-def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozenset[str], RoofctlError | None]:
+def _page(
+    plan: ProfilePlan, folder: Path, log: ProfilerLog
+) -> tuple[list[Command], int, frozenset[str], RoofctlError | None]:
     """Write the raw page of the report, if there is one: from the report itself, else by a second start of ncu.
 
     Returns the commands run for it, its launches, its counters with values, and what went wrong.
@@ -244,7 +247,7 @@ def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozense
     from roofctl.profilers import results  # noqa: PLC0415 - loads pandas: not before the application runs
 
     asked = plan.selected.counters
-    report = next((folder / name for name in (REPORT, PACKED_REPORT) if (folder / name).exists()), None)
+    report = report_in(folder, log.lines)
     if report is None:
         return [], 0, frozenset(), None
     # Where NVIDIA's reader fails, ncu may print the report, or the reason why it cannot.
@@ -265,10 +268,23 @@ def _page(plan: ProfilePlan, folder: Path) -> tuple[list[Command], int, frozense
         except NoKernels:
             problem = _unprintable(plan, completed.stdout + completed.stderr)
         except RoofctlError as error:
-            problem = error
+            problem = error if completed.stdout.strip() else _unprintable(plan, completed.stderr)
         if DEVICE_COLUMNS[0] in counters and counters.intersection(asked):
             break
     return commands, launches, counters, problem
+
+
+def report_in(folder: Path, lines: Sequence[str] = ()) -> Path | None:
+    """The report that ncu wrote into ``folder``, whatever its name, or where it says it did; None without one.
+
+    ncu is asked for ``REPORT``, and calls it ``report.ncu-repz`` from 2026.3 on.
+    """
+    if (folder / REPORT).exists():
+        return folder / REPORT
+    others = sorted(each for each in folder.iterdir() if each.is_file() and each.name not in SCRATCH)
+    matches = (_REPORT_LINE.match(line) for line in lines)
+    others += [path for match in matches if match and (path := Path(match["path"])).is_file()]
+    return next(iter(others), None)
 
 
 def passes(page: Path) -> int | None:

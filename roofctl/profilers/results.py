@@ -5,12 +5,17 @@ Importing this loads pandas: only once the application runs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from roofctl.readers.ncurep.page import write_page
+from roofctl.readers.ncurep import packed, page
 from roofctl.readers.read import read_file
 
-__all__ = ["counted", "write_page"]
+
+def write_page(report: Path, counters: Sequence[str], target: Path) -> bool:
+    """As ``page.write_page``, of a report that may be packed."""
+    with packed.unpacked(report) as plain:
+        return page.write_page(plain, counters, target)
 
 
 def counted(path: Path) -> tuple[int, frozenset[str]]:

@@ -39,16 +39,25 @@ def explain(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
 
 
 def _application(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
-    for line in run.log.lines:
-        match = re.search(messages.APPLICATION_FAILED, line) or re.search(
-            r"Application returned non-zero code (?P<code>\d+)", line
-        )
-        if match:
-            return _application_failed(plan, run, int(match["code"]))
-        match = re.search(r"Application received signal (?P<signal>\d+)", line)
-        if match:
-            return _application_killed(plan, run, int(match["signal"]))
+    lines = run.log.lines
+    if messages.match_of("application ended", lines):
+        return _ended_by_profiler(plan, run)
+    if match := messages.match_of("application failed", lines):
+        return _application_failed(plan, run, int(match["code"] or match["nvprof_code"]))
+    if match := messages.match_of("application killed", lines):
+        return _application_killed(plan, run, int(match["signal"]))
     return None
+
+
+def _ended_by_profiler(plan: ProfilePlan, run: ProfilerRun) -> ToolFailed:
+    """The error of an application that did not fail by itself: ncu ended it after an error of its own."""
+    own = [line for line in _error_lines(run) if not messages.match_of("application failed", [line])]
+    reason = bare(own[0]) if own else "it does not say why"
+    return ToolFailed(
+        f"{plan.tool.name} gave up and ended {plan.request.argv[0]} itself: {reason}; {_so_far(run)}",
+        hint="run the application without the profiler; where that goes well, fewer counters (--set), "
+        "--replay application, or --exclude with the name of the kernel may help",
+    )
 
 
 def _application_failed(plan: ProfilePlan, run: ProfilerRun, code: int) -> ApplicationFailed:
@@ -95,9 +104,13 @@ def _nvprof_silent(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
     )
 
 
+def _error_lines(run: ProfilerRun) -> list[str]:
+    return [line for line in run.log.lines if line.startswith("==ERROR==") or re.match(r"=+(?:\d+=+)? Error: ", line)]
+
+
 def _unknown_error(plan: ProfilePlan, run: ProfilerRun) -> RoofctlError | None:
     """The error for an error line that matches no known pattern; None without one."""
-    lines = [line for line in run.log.lines if line.startswith("==ERROR==") or re.match(r"=+(?:\d+=+)? Error: ", line)]
+    lines = _error_lines(run)
     if not lines:
         return None
     return ToolFailed(
@@ -140,7 +153,7 @@ def nothing_profiled(plan: ProfilePlan, run: ProfilerRun) -> NothingProfiled:
             f"no kernel was profiled: none that ran passed {' and '.join(filters)}",
             hint="try without the filter to see the kernels' names; --kernel is matched against base names",
         )
-    if any("terminated before first instrumented API call" in line for line in run.log.lines):
+    if messages.match_of("no CUDA", run.log.lines):
         return NothingProfiled(
             f"no kernel was profiled: {application} ended before it called CUDA",
             hint="check that it reaches its GPU work with these arguments",

@@ -1,25 +1,19 @@
-"""Loads and checks the YAML of this folder; the tables themselves are the documentation."""
+"""What the catalogue holds: chips, recipes, quantities, and which counters make each quantity."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
-from typing import Any, Final
-
-import yaml
+from typing import Final
 
 from roofctl.core.errors import InputError
+from roofctl.quantities.device import device_counters
 from roofctl.quantities.formula import Formula
 
-PROFILERS: Final = ("ncu", "nvprof")
+PROFILERS: Final = ("ncu", "nvprof", "nsys")
 DIMENSIONS: Final = frozenset({"seconds", "hertz", "count", "fraction", "ratio"})
 """A ``fraction`` is the used part of what a unit sustains: its mean over launches is weighted by their time."""
-_SCHEMA: Final = 1
-# The one in C takes a tenth of the time; a PyYAML built without it has only the other.
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -45,8 +39,9 @@ class Recipe:
 
     ``counters`` maps names to weights; the weighted sum is divided by ``divisor``.
     ``operation`` is ``sum``, or ``quotient``/``product`` of exactly two counters. A sum of rates is multiplied by the
-    counters of ``by``, such as the clocks of the launch. ``formula`` is that of the operation of this name, which the
-    user's own quantities have. ``collect``: asked for instead of
+    counters of ``by`` and the quantities of ``factors``, such as the cycles of the launch. ``derived``: what it is made
+    of where it is not counted; ``rounded``: the caveat where that is printed rounded. ``formula`` is that of the
+    operation of this name, which the user's own quantities have. ``collect``: asked for instead of
     the first recipe that the chip has; ``collect_in``: the same in these metric sets only.
     ``chips``: the only ones on which it is right; empty where it is on all.
     """
@@ -63,6 +58,9 @@ class Recipe:
     collect_in: frozenset[str] = frozenset()
     by: tuple[str, ...] = ()
     formula: Formula | None = None
+    factors: tuple[str, ...] = ()
+    derived: str = ""
+    rounded: str = ""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -73,9 +71,13 @@ class Recipe:
         """Whether it is right on ``chip``; on an unknown one (None) a recipe of certain chips is not."""
         return not self.chips or chip in self.chips
 
-    def caveat(self, chip: str | None, *, patched: bool = False) -> str:
-        """What a user must know when this recipe is used on ``chip``; empty when nothing."""
-        return self.caveats.get(chip or "", self.caveats.get("default", self.patched_caveat if patched else ""))
+    def caveat(self, chip: str | None, *, patched: bool = False, rounded: bool = False) -> str:
+        """What a user must know when this recipe is used on ``chip``, ``rounded`` or not; empty when nothing."""
+        derived = f"derived from {self.derived}" if self.derived else ""
+        if rounded:
+            derived = f"from {self.derived} that are printed rounded" if self.derived else self.rounded
+        text = self.caveats.get(chip or "", self.caveats.get("default", self.patched_caveat if patched else ""))
+        return "; ".join(filter(None, (derived, text)))
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Composition:
 class Quantity:
     """What roofctl means by a name, and every known way to make it.
 
+    ``recipes`` are of what is counted; ``derived`` follow from rates and shares that a report holds instead.
     ``unless``: quantities whose sum it is; a capture that has them all need not collect it.
     ``missing``: text in front of the names of counters that were not captured; may be empty.
     ``less``: a quantity that its counters hold too, and that is subtracted where it was counted; may be empty.
@@ -110,6 +113,12 @@ class Quantity:
     unit: str = ""
     hidden: bool = False
     quotient: tuple[str, str] | None = None
+    derived: tuple[Recipe, ...] = ()
+
+    @property
+    def ways(self) -> tuple[Recipe, ...]:
+        """All recipes, those of what is counted first."""
+        return (*self.recipes, *self.derived)
 
     @property
     def additive(self) -> bool:
@@ -118,7 +127,7 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class _Absence:
+class Absence:
     profiler: str
     counters: tuple[str, ...]
     chips: frozenset[str]
@@ -139,7 +148,7 @@ class Catalogue:
     quantities: Mapping[str, Quantity]
     chips: Mapping[str, Chip]
     patched_prefixes: tuple[str, ...]
-    absences: tuple[_Absence, ...]
+    absences: tuple[Absence, ...]
     levels: Mapping[str, str] = field(default_factory=dict)
     """Memory levels of the user's own: the quantity of each, which has its name, and its label."""
 
@@ -153,14 +162,23 @@ class Catalogue:
         """All but those that are made for others."""
         return {name: each for name, each in self.quantities.items() if not each.hidden}
 
+    labels: Mapping[str, str] = field(default_factory=dict)
+    percentages: Mapping[str, str] = field(default_factory=dict)
+    """What pages call a metric, and its name; the second where the unit is a percentage."""
+
     def counters(self) -> frozenset[str]:
-        """Every counter that some quantity can use; readers need no other column."""
-        return frozenset(
+        """Every counter that some quantity can use, or that describes the GPU; readers need no other column."""
+        return frozenset(device_counters().dimensions).union(
             name
             for quantity in self.quantities.values()
-            for recipe in quantity.recipes
+            for recipe in quantity.ways
             for name in (*recipe.needs, *recipe.optional)
         )
+
+    def rounded(self) -> frozenset[str]:
+        """Counters of which a user must know where they are printed with few digits."""
+        recipes = (recipe for quantity in self.quantities.values() for recipe in quantity.ways)
+        return frozenset(name for recipe in recipes if recipe.derived or recipe.rounded for name in recipe.needs)
 
     def counters_of(self, quantities: Iterable[str]) -> frozenset[str]:
         """Counters that the recipes of these quantities require."""
@@ -172,10 +190,10 @@ class Catalogue:
         """Dimension that the unit of ``counter`` must have, or None for ratios and counters inside them."""
         for quantity in self.quantities.values():
             for recipe in () if quantity.unit else quantity.recipes:
-                whole = (recipe.operation == "sum" and not recipe.by) or quantity.dimension == "fraction"
+                whole = recipe.operation == "sum" or quantity.dimension == "fraction"
                 if whole and (counter in recipe.counters or counter in recipe.optional):
                     return None if quantity.dimension == "ratio" else quantity.dimension
-        return None
+        return device_counters().dimensions.get(counter)
 
     def absent(self, counter: str, chip: str, profiler: str) -> str | None:
         """Why ``chip`` lacks ``counter``, or None when it has it (or nothing is known against it)."""
@@ -208,137 +226,3 @@ class Catalogue:
     def patched(self, counter: str) -> bool:
         """Whether ``counter`` needs a pass with patched instructions."""
         return counter.startswith(self.patched_prefixes)
-
-
-@cache
-def shipped() -> Catalogue:
-    """The shipped catalogue, read once."""
-    tables = {profiler: document(f"{profiler}.yaml") for profiler in PROFILERS}
-    chips = _chips()
-    recipes: dict[str, list[Recipe]] = {}
-    absences: list[_Absence] = []
-    patched: list[str] = []
-    for profiler, table in tables.items():
-        patched.extend(table["patched_prefixes"])
-        absences.extend(
-            _Absence(profiler, tuple(entry["counters"]), frozenset(entry["chips"]), entry["why"])
-            for entry in table["absent"]
-        )
-        for name, entries in table["quantities"].items():
-            recipes.setdefault(name, []).extend(_recipe(profiler, name, entry, chips) for entry in entries)
-    tree = document("quantities.yaml")
-    sets = _sets(tree)
-    quantities = {
-        name: _quantity(name, entry, tuple(recipes.pop(name, ())), sets[name])
-        for name, entry in tree["quantities"].items()
-    }
-    if recipes:
-        raise _fault("ncu.yaml, nvprof.yaml", ", ".join(recipes), "names declared in quantities.yaml")
-    _check_compositions(quantities)
-    return Catalogue(quantities, chips, tuple(patched), tuple(absences))
-
-
-def document(name: str) -> dict[str, Any]:
-    """One YAML file of this folder. Raises InputError when its schema is not the one known here."""
-    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-    tree: dict[str, Any] = yaml.load(text, _LOADER)  # noqa: S506 - both are safe
-    if tree.get("schema") != _SCHEMA:
-        raise _fault(name, f"schema {tree.get('schema')!r}", f"schema {_SCHEMA}")
-    return tree
-
-
-def _fault(file: str, seen: str, expected: str) -> InputError:
-    return InputError(f"{file}: {seen}; expected {expected}", hint="reinstall roofctl, or report this")
-
-
-def _sets(tree: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Metric sets of each quantity, those among them that are made of others."""
-    sets = {name: list(entry["sets"]) for name, entry in tree["quantities"].items()}
-    for combined, entry in tree["combined"].items():
-        members = {name for name, of in sets.items() if set(of) & set(entry["sets"])} | set(entry["and"])
-        if unknown := (members | set(entry["without"])) - sets.keys():
-            raise _fault("quantities.yaml", f"{combined}: {sorted(unknown)}", "names of quantities")
-        for name in members - set(entry["without"]):
-            sets[name].append(combined)
-    return {name: tuple(of) for name, of in sets.items()}
-
-
-def _chips() -> dict[str, Chip]:
-    return {
-        name: Chip(
-            name,
-            entry["generation"],
-            tuple(entry["compute_capabilities"]),
-            partitioned_l2=entry["partitioned_l2"],
-            bulk_copy=entry["bulk_copy"],
-            nvprof=entry["nvprof"],
-            devices=entry.get("devices", ""),
-        )
-        for name, entry in document("chips.yaml")["chips"].items()
-    }
-
-
-def _recipe(profiler: str, quantity: str, entry: dict[str, Any], chips: Mapping[str, Chip]) -> Recipe:
-    allowed = {
-        "sum",
-        "quotient",
-        "product",
-        "optional",
-        "divisor",
-        "caveat",
-        "patched_caveat",
-        "collect",
-        "collect_in",
-        "chips",
-        "by",
-    }
-    operations = [key for key in ("sum", "quotient", "product") if key in entry]
-    if set(entry) - allowed or len(operations) != 1:
-        raise _fault(f"{profiler}.yaml", f"{quantity}: keys {sorted(entry)}", "one of sum, quotient, product")
-    only = entry.get("chips", [])
-    if unknown := [chip for chip in only if chip not in chips]:
-        raise _fault(f"{profiler}.yaml", f"{quantity}: chips {unknown}", "chips of chips.yaml")
-    operation = operations[0]
-    counters = entry[operation]
-    if operation != "sum":
-        counters = dict.fromkeys(counters, 1)
-    caveat = entry.get("caveat", {})
-    return Recipe(
-        profiler=profiler,
-        operation=operation,
-        counters=counters,
-        optional=entry.get("optional", {}),
-        divisor=entry.get("divisor", 1),
-        caveats={"default": caveat} if isinstance(caveat, str) else caveat,
-        patched_caveat=entry.get("patched_caveat", ""),
-        collect=entry.get("collect", False),
-        chips=frozenset(only),
-        collect_in=frozenset(entry.get("collect_in", [])),
-        by=tuple(entry.get("by", ())),
-    )
-
-
-def _quantity(name: str, entry: dict[str, Any], recipes: tuple[Recipe, ...], sets: tuple[str, ...]) -> Quantity:
-    if entry["dimension"] not in DIMENSIONS:
-        raise _fault("quantities.yaml", f"{name}: dimension {entry['dimension']!r}", f"one of {sorted(DIMENSIONS)}")
-    compositions = tuple(
-        Composition(c["sum"], c.get("caveat", ""), c.get("optional", {})) for c in entry.get("compose", ())
-    )
-    if not recipes and not compositions:
-        raise _fault("quantities.yaml", f"{name} without a recipe", "one in ncu.yaml or nvprof.yaml")
-    unless = tuple(entry.get("unless", ()))
-    texts = entry.get("missing", ""), entry.get("less", "")
-    return Quantity(name, entry["dimension"], entry["meaning"], sets, unless, recipes, compositions, *texts)
-
-
-def _check_compositions(quantities: Mapping[str, Quantity]) -> None:
-    for name, part in _parts(quantities):
-        if part not in quantities or quantities[part].compositions:
-            raise _fault("quantities.yaml", f"{name} composed of {part}", "quantities made of counters")
-
-
-def _parts(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
-    for quantity in quantities.values():
-        for composition in quantity.compositions:
-            for part in (*composition.quantities, *composition.optional):
-                yield quantity.name, part

@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe, shipped
+from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe
 from roofctl.quantities.formula import Formula
 from roofctl.quantities.own import SET, OwnQuantity, load_own
+from roofctl.quantities.shipped import shipped
 
 VARIABLE: Final = "ROOFCTL_QUANTITIES"
 """Names the files of the user's own quantities for this process and those that it starts."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe, document
+from roofctl.quantities.catalogue import Catalogue, Quantity, Recipe
+from roofctl.quantities.documents import document
 
 
 def listing(known: Catalogue, chip: str, profiler: str, sets: Sequence[str] = ()) -> list[dict[str, Any]]:

@@ -209,6 +209,17 @@ class Converter:
             for (counter, cells), column in zip(counters, itertools.chain(*plain), strict=True)
         ]
 
+    def steps(self, cells: Cells) -> Any | None:
+        """By how much each value may be off for its few digits, in SI base units; None where all are printed whole."""
+        separator = "." if self.decimal == "point" else ","
+        places = pc.find_substring(cells.texts, separator).fill_null(-1).to_numpy(zero_copy_only=False)
+        if (places < 0).all():
+            return None
+        digits = pc.utf8_length(cells.texts).fill_null(0).to_numpy(zero_copy_only=False) - places - 1
+        factors = np.array([unit.factor if (unit := parse_unit(text)) else 1.0 for text in cells.units])
+        scale = factors[0 if cells.unit_of is None else cells.unit_of]
+        return np.where(places < 0, 0.0, 0.5 * 10.0 ** -np.minimum(digits, 30) * scale)
+
     def _one_by_one(self, counter: str, cells: Cells) -> Iterator[Number | None]:
         texts = cells.texts.to_pylist()
         units = cells.unit_of.tolist() if cells.unit_of is not None else [0] * len(texts)

@@ -1,7 +1,7 @@
 """SQLite databases of profilers: what is in them, and how to get tables out of them.
 
-nvprof's (.nvvp, .nvprof) are not read: a metric or an event stands there under a number whose meaning only the
-CUPTI of nvprof itself knows, and a time without counts makes no roofline. So nvprof has to print them.
+Those of Nsight Systems are read. nvprof's (.nvvp, .nvprof) are not: a metric or an event stands there under a number
+whose meaning only the CUPTI of nvprof itself knows. So nvprof has to print them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from roofctl.core.errors import InputError
+from roofctl.launches.table import Part
+from roofctl.readers import nsys_export
 
 MAGIC: Final = b"SQLite format 3\x00"
 _KERNELS: Final = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")
@@ -30,26 +32,23 @@ def is_database(path: Path) -> bool:
         return False
 
 
-def refusal(path: Path) -> InputError:
-    """The error that says whose database it is, what it holds, and the commands that print it."""
+def read(path: Path) -> list[Part]:
+    """Times in an export of Nsight Systems. Raises InputError for any other: whose it is, what prints it."""
     try:
         with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as file:
             tables = {str(name) for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if "StringIds" in tables or any(name.startswith("TARGET_INFO") for name in tables):
-                return InputError(
-                    f"{path} is a database of Nsight Systems (SQLite), which times kernels but counts nothing",
-                    hint="profile with ncu: roofctl profile ./app",
-                )
+            if nsys_export.is_export(tables):
+                return nsys_export.read_export(path)
             if "StringTable" not in tables or not any(name.startswith("CUPTI_ACTIVITY_KIND_") for name in tables):
-                return InputError(
+                raise InputError(
                     f"{path} is an SQLite database, but of no profiler",
                     hint="give the profiler's CSV output, or an ncu report (.ncu-rep)",
                 )
-            return _of_nvprof(path, file, tables)
+            raise _of_nvprof(path, file, tables)
     except sqlite3.Error as error:
-        return InputError(
+        raise InputError(
             f"{path} is a damaged SQLite database: {error}", hint="copy it again, or profile again (nvprof --csv)"
-        )
+        ) from error
 
 
 def _of_nvprof(path: Path, file: sqlite3.Connection, tables: set[str]) -> InputError:

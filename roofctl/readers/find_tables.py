@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from roofctl.core.profiler_text import PERMISSION_TOKEN
+from roofctl.core.profiler_text import PATTERNS
 from roofctl.readers.split import Lines, Rows, are_counts, matches, split, split_fields
 from roofctl.readers.streams import BLOCK_BYTES, Block
 from roofctl.readers.tables import COUNT, TITLES, CsvTable, Reader, add_row, open_table
@@ -28,8 +28,10 @@ _LONGEST_KEPT: Final = 2_000
 FEW: Final = 48
 """Lines that are read one by one faster than many at a time."""
 
+_PERMISSION: Final = re.compile(PATTERNS["permission"])
 _HEADER_LIKE: Final = (
-    r"Process ID|Metric Name|Event Name|Time\(%\)|Grid X|Correlation_ID|Avg Size|KernelName|Counter_Name|Total Time"
+    r"Process ID|Metric Name|Event Name|Time\(%\)|Grid X|Correlation_ID|Avg Size|KernelName|Counter_Name"
+    r"|Total Time|CorrId|Total \(MB"
     r"|[^,;\t\"]\"[^,;\t\"\n]"
 )
 """RE2: a line has one name of each signature, or quotes by which csv may put a name together."""
@@ -37,7 +39,7 @@ _TITLED: Final = "|".join(map(re.escape, TITLES))
 """RE2: no header is without one of these."""
 _NO_WORD: Final = r"[\x00-\x20\"]|[^\x00-\x7f]"
 """RE2: what may stand before the first digit of a count: quotes and any kind of blank."""
-_NOTABLE: Final = rf"{_HEADER_LIKE}|{PERMISSION_TOKEN}|NVPROF is profiling|^(?:{_NO_WORD})*(?:=|$|\n)"
+_NOTABLE: Final = rf"{_HEADER_LIKE}|{_PERMISSION.pattern}|NVPROF is profiling|^(?:{_NO_WORD})*(?:=|$|\n)"
 """RE2: a line that may be more than a foreign one while no table is open."""
 
 
@@ -68,7 +70,7 @@ class Scan:
         if len(self.foreign) < _MOST_KEPT:
             self.foreign.append(number)
         self._keep(line)
-        if PERMISSION_TOKEN in line:
+        if _PERMISSION.search(line):
             self.denied = True
 
     def add_many(self, lines: Lines, which: Any) -> None:

@@ -29,6 +29,7 @@ class Form:
     none, units stand behind the values. ``device`` is a counter that holds the name of the device. ``skip``: what
     rows without a counter are; empty where they are counters, too. The ``first`` of several values counts, or the last.
     ``launches`` is the column of the key that holds how many a row stands for; empty where it stands for one.
+    ``labels`` give the names of counters that a page calls otherwise, ``percentages`` those where the unit is ``%``.
     """
 
     key: tuple[str, ...]
@@ -41,6 +42,8 @@ class Form:
     skip: str = ""
     first: bool = True
     launches: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    percentages: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -79,7 +82,7 @@ class LongTable:
         """Take rows."""
         form = self._form
         launch = self._launch_of(rows)
-        codes, metrics = coded(self._column(rows, form.metric))
+        codes, metrics = self._metrics(rows)
         value = self._column(rows, next(iter(form.values.values())))
         self._see(launch, codes, metrics, value)
         if form.skip and "" in metrics:
@@ -91,6 +94,22 @@ class LongTable:
         order = np.argsort(codes[known], kind="stable")
         self._store(rows, metrics, np.flatnonzero(known)[order], codes[known][order], launch)
         return True
+
+    def _metrics(self, rows: Rows) -> tuple[Any, list[str]]:
+        """Codes of the counters of rows, and their names: not what a page calls them."""
+        codes, printed = coded(self._column(rows, self._form.metric))
+        metrics = [self._form.labels.get(name, name) for name in printed]
+        if both := [code for code, name in enumerate(printed) if name in self._form.percentages]:
+            units, texts = coded(self._column(rows, self._form.unit))
+            share = np.array([text.strip() == "%" for text in texts], np.bool_)[units]
+            codes = codes.copy()
+            for code in both:
+                codes[share & (codes == code)] = len(metrics)
+                metrics.append(self._form.percentages[printed[code]])
+        if len(set(metrics)) == len(metrics):
+            return codes, metrics
+        distinct = list(dict.fromkeys(metrics))
+        return np.array([distinct.index(name) for name in metrics])[codes], distinct
 
     def _column(self, rows: Rows, name: str) -> Any:
         place = self._table.column(name)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from roofctl.quantities import catalogue
 from roofctl.readers.convert import Cells, Launches, Texts, shape
 from roofctl.readers.long_table import Form, LongTable
 from roofctl.readers.split import Rows, coded, valued
@@ -120,6 +121,8 @@ def details_page(table: CsvTable, known: frozenset[str]) -> LongTable:
         unit="Metric Unit",
         device=GPU,
         skip="rule rows",
+        labels=catalogue().labels,
+        percentages=catalogue().percentages,
     )
     return LongTable(table, known, form)
 
@@ -133,5 +136,7 @@ def summary(table: CsvTable, known: frozenset[str]) -> LongTable:
         values={"": "Average", "min:": "Minimum", "max:": "Maximum"},
         unit="Metric Unit",
         launches="Invocations",
+        labels=catalogue().labels,
+        percentages=catalogue().percentages,
     )
     return LongTable(table, known, form)

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from roofctl.launches.table import IDENTITY
 from roofctl.readers.convert import Cells, Launches, count
 from roofctl.readers.long_table import Form, LongTable, unglued
-from roofctl.readers.split import Rows, coded, equals, is_dictionary, matches, valued
+from roofctl.readers.split import Rows, equals, matches, valued
 from roofctl.readers.tables import CsvTable
+from roofctl.readers.wide_table import WideTable, device_name, rewritten, to_launches
 
 TIME_AVERAGE: Final = "GPU activities Avg"
 TIME_TRACE: Final = "GPU trace Duration"
 _AXES: Final = "XYZ"
-
-
-def _device(text: str) -> str:
-    """``Tesla V100S-PCIE-32GB (0)`` without the device index."""
-    return re.sub(r"\s*\(\d+\)$", "", text)
 
 
 def _without_correlation(name: str, correlation: str) -> str:
@@ -37,7 +31,7 @@ def counts(table: CsvTable, known: frozenset[str]) -> LongTable:
     form = Form(
         key=("Device", "Kernel", "Invocations"),
         identity={"kernel": "Kernel", "device": "Device"},
-        change={"device": _device},
+        change={"device": device_name},
         values={"": "Avg", "min:": "Min", "max:": "Max"},
         metric="Event Name" if table.kind == "nvprof_events" else "Metric Name",
         first=False,
@@ -46,64 +40,7 @@ def counts(table: CsvTable, known: frozenset[str]) -> LongTable:
     return LongTable(table, known, form)
 
 
-class _Wide:
-    """A table of one row per launch, or per kernel; keeps the rows whose columns are read until the end."""
-
-    what = ""
-    names: tuple[str, ...] = ()
-
-    def __init__(self, table: CsvTable, known: frozenset[str]) -> None:
-        self.table, self.known = table, known
-        self.skipped = 0
-        self._pieces: list[Rows] = []
-
-    def columns(self) -> list[int]:
-        """Places of the columns that are read."""
-        return sorted({place for name in self.names if (place := self.table.column(name)) is not None})
-
-    def kernels(self, rows: Rows) -> Any:
-        """Which rows are kernels."""
-        return np.ones(len(rows), np.bool_)
-
-    def take(self, rows: Rows) -> bool:
-        """Take rows."""
-        kept = rows.kept(self.kernels(rows))
-        self.skipped += len(rows) - len(kept)
-        self._pieces.append(kept)
-        return True
-
-    def column(self, rows: Rows, name: str) -> Any:
-        """A column by name, without blanks around its cells; empty cells where there is none."""
-        place = self.table.column(name)
-        if place is None:
-            return pa.array([""] * len(rows), pa.string())
-        array = rows.columns[place]
-        if is_dictionary(array):
-            return pa.DictionaryArray.from_arrays(array.indices, pc.utf8_trim_whitespace(array.dictionary))
-        return pc.utf8_trim_whitespace(array)
-
-    def values(self, rows: Rows, name: str) -> Cells:
-        """A column of values whose unit stands behind each, or in the row of units."""
-        place = self.table.column(name)
-        return unglued(self.column(rows, name), rows.lines, "" if place is None else self.table.unit(place))
-
-    def taken(self) -> Rows:
-        """All rows."""
-        return Rows.merged(self._pieces, self.columns())
-
-
-def _launches(rows: Rows, identity: dict[str, Any], cells: dict[str, Cells], names: set[str]) -> Launches:
-    absent = ([""], np.zeros(len(rows), np.int64))
-    texts = {name: identity.get(name, absent) for name in IDENTITY}
-    return Launches(texts, cells, {"": names} if len(rows) else {}, np.ones(len(rows), np.int64))
-
-
-def _changed(array: Any, change: Callable[[str], str]) -> tuple[list[str], Any]:
-    codes, texts = coded(array)
-    return [change(text) for text in texts], codes
-
-
-class Summary(_Wide):
+class Summary(WideTable):
     """Timing summary: every column has its own unit."""
 
     what = "rows that are no kernels (copies, fills, API calls)"
@@ -120,14 +57,14 @@ class Summary(_Wide):
         rows = self.taken()
         columns = {"": "Avg", "min:": "Min", "max:": "Max", "total:": "Time"}
         cells = {prefix + TIME_AVERAGE: self.values(rows, name) for prefix, name in columns.items()}
-        result = _launches(rows, {"kernel": _changed(self.column(rows, "Name"), str)}, cells, {TIME_AVERAGE})
-        calls, codes = _changed(self.column(rows, "Calls"), str)
+        result = to_launches(rows, {"kernel": rewritten(self.column(rows, "Name"), str)}, cells, {TIME_AVERAGE})
+        calls, codes = rewritten(self.column(rows, "Calls"), str)
         result.launches = np.array([count(text) for text in calls] or [0], np.int64)[codes]
         result.is_summary = True
         return result
 
 
-class Trace(_Wide):
+class Trace(WideTable):
     """GPU trace: kernels are the rows with a grid; copies, fills and page faults have none."""
 
     what = "rows that are no kernels (copies, fills, page faults)"
@@ -146,19 +83,16 @@ class Trace(_Wide):
         name = self.column(rows, "Name")
         if matches(name, r"\s\[[0-9]+\]$", full=False).any():
             both = pc.binary_join_element_wise(name.cast(pa.string()), self.column(rows, "Correlation_ID"), "\n")
-            kernel = _changed(both, lambda text: _without_correlation(*text.partition("\n")[::2]))
+            kernel = rewritten(both, lambda text: _without_correlation(*text.partition("\n")[::2]))
         else:
-            kernel = _changed(name, str)
-        identity = {"kernel": kernel, "device": _changed(self.column(rows, "Device"), _device)}
+            kernel = rewritten(name, str)
+        identity = {"kernel": kernel, "device": rewritten(self.column(rows, "Device"), device_name)}
         for kind in ("Block", "Grid"):
-            axes = [self.column(rows, f"{kind} {axis}") for axis in _AXES]
-            identity[kind.lower()] = _changed(
-                pc.binary_join_element_wise("(", pc.binary_join_element_wise(*axes, ", "), ")", ""), str
-            )
-        return _launches(rows, identity, {TIME_TRACE: self.values(rows, "Duration")}, {TIME_TRACE})
+            identity[kind.lower()] = self.shapes(rows, [f"{kind} {axis}" for axis in _AXES])
+        return to_launches(rows, identity, {TIME_TRACE: self.values(rows, "Duration")}, {TIME_TRACE})
 
 
-class TraceCounts(_Wide):
+class TraceCounts(WideTable):
     """``--print-gpu-trace`` with ``--metrics`` or ``--events``: one row per launch, one column per counter."""
 
     def columns(self) -> list[int]:
@@ -184,6 +118,6 @@ class TraceCounts(_Wide):
                     before = cells[counter].texts if counter in cells else pa.nulls(len(rows), pa.string())
                     texts = pc.if_else(pa.array(there), texts, before)
                 cells[counter] = unglued(texts, rows.lines, self.table.unit(place), self.table.header.index(counter))
-        identity = {"kernel": _changed(self.column(rows, "Kernel"), str)}
-        identity["device"] = _changed(self.column(rows, "Device"), _device)
-        return _launches(rows, identity, cells, names)
+        identity = {"kernel": rewritten(self.column(rows, "Kernel"), str)}
+        identity["device"] = rewritten(self.column(rows, "Device"), device_name)
+        return to_launches(rows, identity, cells, names)

@@ -66,7 +66,12 @@ def _columns(pieces: Sequence[Launches], converter: Converter) -> dict[str, Any]
     names = sorted(order, key=order.__getitem__)
     cells = [_joined([(len(piece), piece.cells.pop(name, None)) for piece in pieces]) for name in names]
     counters = [prefix_of(name)[1] for name in names]
-    return dict(zip(names, converter.columns(list(zip(counters, cells, strict=True))), strict=True))
+    columns = dict(zip(names, converter.columns(list(zip(counters, cells, strict=True))), strict=True))
+    rounded = converter.catalogue.rounded()
+    for name, each in zip(names, cells, strict=True):
+        if name in rounded and (steps := converter.steps(each)) is not None:
+            columns[f"step:{name}"] = steps
+    return columns
 
 
 def _joined(pieces: Sequence[tuple[int, Cells | None]]) -> Cells:

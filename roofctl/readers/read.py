@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
@@ -12,7 +13,7 @@ from roofctl.core.kernel_names import some
 from roofctl.core.notes import Note
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
-from roofctl.readers import databases, diagnose, ncu_csv, nvprof_csv, text
+from roofctl.readers import databases, diagnose, ncu_csv, nsys, nvprof_csv, text, text_tables
 from roofctl.readers.convert import Converter, Launches
 from roofctl.readers.decimals import evidence, first_examples
 from roofctl.readers.find_tables import Scan, Scanner
@@ -25,6 +26,9 @@ from roofctl.readers.streams import Block
 from roofctl.readers.tables import CsvTable, Reader
 
 __all__ = ["read_file", "read_text"]
+
+_LONGEST_PAGE: Final = 64 << 20
+"""Bytes of a text page; a launch with all details has some ten thousand."""
 
 Blocks = Callable[[Scanner], Iterator[Block]]
 """Gives the blocks of a text, from its begin each time; is given whether a table is in sight."""
@@ -48,6 +52,7 @@ _READERS: Final[dict[str, Callable[[CsvTable, frozenset[str]], _TableReader]]] =
     "nvprof_summary": nvprof_csv.Summary,
     "nvprof_trace": nvprof_csv.Trace,
     "nvprof_counts": nvprof_csv.TraceCounts,
+    **nsys.READERS,
 }
 
 
@@ -62,7 +67,7 @@ def read_file(path: Path, *, decimal: DecimalSeparator | None = None) -> list[Pa
     if ncurep.is_meant(path):
         return ncurep.read_report(path) or export.plain(read_text(export.printed(path), str(path)))
     if databases.is_database(path):
-        raise databases.refusal(path)
+        return databases.read(path)
     return _read(partial(text.text_blocks, path), str(path), decimal)
 
 
@@ -86,20 +91,40 @@ def _read(blocks: Blocks, source: str, decimal: DecimalSeparator | None) -> list
     if foreign:
         raise foreign
     if not found.tables:
+        if printed := _printed(blocks):
+            return _of_text(printed, source)
         raise diagnose.no_table(source, found)
     denied = diagnose.permission_error(source, found.banners)
     if denied and not all(kind in ("nvprof_summary", "nvprof_trace") for kind in kinds):
         raise denied
     notes = _scan_notes(found, source)
     parts: list[Part] = []
-    for family in ("ncu_raw", "ncu_details", "ncu_summary", "nvprof"):
+    for family in ("ncu_raw", "ncu_details", "ncu_summary", "nvprof", "nsys"):
         tables = [table for table in found.tables if table.kind.startswith(family)]
-        for batch in [tables] if family != "nvprof" else [[table] for table in tables]:
+        for batch in [tables] if family not in ("nvprof", "nsys") else [[table] for table in tables]:
             taken = [(table, readers.pop(id(table), None)) for table in batch]
             parts += _parts_of(taken, source, decimal, notes, partial(_all_numbers, blocks, source, family))
     if not parts:
         raise _nothing_read(source, found, notes)
     return [_with_notes(parts[0], notes), *parts[1:]]
+
+
+def _printed(blocks: Blocks) -> bytes:
+    """The text with its text tables as CSV; empty where it holds none, or is longer than a text page is."""
+    content = b""
+    for block in blocks(Scanner(lambda _: None)):
+        content += block
+        if len(content) > _LONGEST_PAGE:
+            return b""
+    return text_tables.as_csv(content.decode(errors="replace").splitlines()).encode()
+
+
+def _of_text(printed: bytes, source: str) -> list[Part]:
+    parts = read_text(printed, source)
+    if all(part.names <= {nsys.AVERAGE, nsys.DURATION} for part in parts):
+        return parts  # nsys prints nanoseconds
+    note = Note(f"{source}: read from tables of text, which hold few digits; --csv prints more")
+    return [_with_notes(parts[0], (note, *parts[0].notes)), *parts[1:]]
 
 
 def _scan(blocks: Blocks, source: str, open_reader: Callable[[CsvTable], Reader | None]) -> Scan:
@@ -123,6 +148,8 @@ def _parts_of(
     batch: list[Launches] = []
     for number, (table, reader) in enumerate(tables):
         skipped, what = len(table.malformed) + table.rows, "rows that belong to the device, not to a kernel"
+        if table.kind == "nsys_other":
+            skipped = 0
         if table.kind in _READERS:
             skipped, what = (reader.skipped, reader.what) if reader else (0, "")
         if skipped:
@@ -137,8 +164,8 @@ def _parts_of(
     amd = diagnose.amd_counters(source, names)
     if amd:
         raise amd
-    if tables[0][0].kind.startswith("nvprof"):
-        decimal = "point"  # nvprof prints numbers unquoted, always with a point
+    if tables[0][0].kind.startswith(("nvprof", "nsys")):
+        decimal = "point"  # both print numbers with a point in any locale
     converter = Converter(source, decimal or _decimal(batch, source, all_numbers), catalogue())
     parts = to_parts(batch, converter)
     if len(tables) > 1 and len(parts) < len(tables):
@@ -165,7 +192,9 @@ def conversion_notes(converter: Converter) -> list[Note]:
 def _rounded(converter: Converter) -> list[Note]:
     if not converter.rounded:
         return []
-    lost = f"{converter.rounded} values are in exponent form: a spreadsheet rounded them, and lost digits"
+    lost = (
+        f"{converter.rounded} values are in exponent form: a spreadsheet or a text page rounded them, and lost digits"
+    )
     return [Note(f"{converter.source}: {lost}")]
 
 
@@ -256,7 +285,7 @@ def _scan_notes(found: Scan, source: str) -> list[Note]:
 
 
 def _with_notes(part: Part, notes: Sequence[Note]) -> Part:
-    return Part(part.frame, part.source, part.names, tuple(notes))
+    return replace(part, notes=tuple(notes))
 
 
 def _nothing_read(source: str, found: Scan, notes: Sequence[Note]) -> Exception:

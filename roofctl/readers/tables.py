@@ -11,7 +11,18 @@ from roofctl.readers.split import RowLayout, Rows, split_fields
 
 COUNT: Final = r"(?:[0-9]{1,12}|[0-9]{1,3}(?:[,.][0-9]{3}){1,3})"
 _DECIMAL: Final = r"[0-9]+(?:\.[0-9]+)?"
-TITLES: Final = ("Kernel", "Invocations", "Time(%)", "Time (%)", "Grid X", "Avg Size", "Counter_Name")
+_SHARE: Final = rf"{_DECIMAL}%?"
+TITLES: Final = (
+    "Kernel",
+    "Invocations",
+    "Time(%)",
+    "Time (%)",
+    "Grid X",
+    "Avg Size",
+    "Counter_Name",
+    "CorrId",
+    "Total (MB)",
+)
 """Every header has one of these."""
 _TITLE: Final = re.compile("|".join(map(re.escape, TITLES)))
 _DELIMITERS: Final = ",;\t"
@@ -31,7 +42,11 @@ _SIGNATURES: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("nvprof_unified", frozenset({"Device", "Count", "Avg Size"})),
     ("foreign_rocprof", frozenset({"Index", "KernelName"})),
     ("foreign_rocprof", frozenset({"Kernel_Name", "Counter_Name"})),
-    ("foreign_nsys", frozenset({"Time (%)", "Total Time (ns)", "Instances", "Name"})),
+    ("nsys_trace", frozenset({"Duration", "CorrId", "GrdX", "Name"})),
+    ("nsys_summary", frozenset({"Total Time", "Instances", "Avg", "Name"})),
+    ("nsys_other", frozenset({"Total Time", "Kernel Name", "Kern Inst"})),
+    ("nsys_other", frozenset({"Total Time", "Avg"})),
+    ("nsys_other", frozenset({"Total (MB)", "Count"})),
 )
 _REPEATED: Final = frozenset(
     {
@@ -42,6 +57,10 @@ _REPEATED: Final = frozenset(
 """Columns that are looked at in every row and repeat their texts; ``ID`` is one where a launch has many rows."""
 _NVPROF_TYPES: Final = ("GPU activities", "API calls", "OpenACC (excl)", "OpenACC (incl)", "Profiling result")
 _TIMES: Final = ("s", "ms", "us", "ns")
+_NSYS_TIME: Final = re.compile(r"(Total Time|Avg|Med|Min|Max|StdDev|Start|Duration) \((s|ms|us|ns)\)")
+"""A column of Nsight Systems with its unit."""
+_NSYS_OLD: Final = {"Average": "Avg", "Minimum": "Min", "Maximum": "Max"}
+"""Names of columns until 2021; their unit is that of the total time."""
 _LAST_NEEDED: Final = {
     "ncu_details": "Metric Value",
     "ncu_summary": "Average",
@@ -50,6 +69,8 @@ _LAST_NEEDED: Final = {
     "nvprof_summary": "Name",
     "nvprof_trace": "Name",
     "nvprof_counts": "Kernel",
+    "nsys_summary": "Name",
+    "nsys_trace": "Name",
 }
 """The last column that is always read, by kind: details rows are ragged by design (rule columns follow)."""
 
@@ -111,14 +132,16 @@ class CsvTable:
         if self.kind in ("nvprof_metrics", "nvprof_events", "nvprof_device"):
             return [(self.column("Invocations"), COUNT)]
         if self.kind == "nvprof_summary":
-            return [(0, "|".join(map(re.escape, _NVPROF_TYPES)) if "Type" in self.header else _DECIMAL)]
+            return [(0, "|".join(map(re.escape, _NVPROF_TYPES)) if "Type" in self.header else _SHARE)]
         if self.kind == "nvprof_trace":
             return [(self.column("Start"), _DECIMAL)]
+        if self.kind in ("nsys_summary", "nsys_trace"):
+            return [(0, _DECIMAL)]
         return [(self.column("Correlation_ID"), COUNT)] if self.kind == "nvprof_counts" else []
 
     def count_of_launches(self) -> int | None:
         """The column that holds how many launches a row stands for; None where each stands for one."""
-        return self.column("Calls" if self.kind == "nvprof_summary" else "Invocations")
+        return self.column({"nvprof_summary": "Calls", "nsys_summary": "Instances"}.get(self.kind, "Invocations"))
 
     def least_fields(self) -> int:
         """Fields that a row must at least have; a raw row that is short was cut off."""
@@ -132,7 +155,7 @@ class CsvTable:
         column, pattern = next(iter(self.begins_row()), (None, ""))
         if column != 0:
             return b""
-        if pattern in (COUNT, _DECIMAL):
+        if pattern in (COUNT, _DECIMAL, _SHARE):
             return b"0123456789"
         return bytes({ord(name[0]) for name in _NVPROF_TYPES})
 
@@ -160,7 +183,20 @@ def open_table(line: str, number: int) -> CsvTable | None:
             kind = classify(header)
             if kind:
                 return CsvTable(kind, header, number, delimiter)
+            names, units = without_units(header)
+            kind = classify(names)
+            if kind and kind.startswith("nsys_"):
+                return CsvTable(kind, names, number, delimiter, units)
     return None
+
+
+def without_units(header: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Columns of Nsight Systems, which hold their units, as names and units."""
+    matches = [_NSYS_TIME.fullmatch(name) for name in header]
+    unit = next((match[2] for match in matches if match), "")
+    names = [match[1] if match else _NSYS_OLD.get(name, name) for match, name in zip(matches, header, strict=True)]
+    old = [unit if name in _NSYS_OLD else "" for name in header]
+    return names, [match[2] if match else of_old for match, of_old in zip(matches, old, strict=True)]
 
 
 def add_row(table: CsvTable, number: int, fields: list[str]) -> bool:

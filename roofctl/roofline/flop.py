@@ -13,7 +13,7 @@ from roofctl.core.units import percent
 from roofctl.quantities import Chip
 from roofctl.roofline import spread
 from roofctl.roofline.kernel import Kernel
-from roofctl.roofline.missing import Reasons
+from roofctl.roofline.missing import Reasons, is_derived
 from roofctl.roofline.model import WORK_LABELS, KernelPoints, Roofline, all_levels
 from roofctl.roofline.result import Result, points_of
 from roofctl.roofline.traffic import Traffic, missing_levels, note_levels, note_time, traffic_of
@@ -139,6 +139,8 @@ def results(
     for work in works:
         if PRECISIONS[work].note:
             reasons.add(f"{WORK_LABELS[work]}: {PRECISIONS[work].note}", kernel.short_name)
+        if is_derived(caveat := kernel.caveats.get(CHOOSABLE[work], "")):
+            reasons.add(f"{WORK_LABELS[work]} operations: {caveat}", kernel.short_name)
     return [_result(kernel, work, traffic, note) for work in works]
 
 
@@ -249,6 +251,8 @@ def _exactness(kernel: Kernel, work: str, caveat: str) -> str:
     for word in ("estimate", "lower bound", "upper bound"):
         if word in caveat:
             return f"{word} of the operations"
+    if caveat.startswith("derived"):
+        return "operations derived"
     return "operations not exact" if caveat else ""
 
 

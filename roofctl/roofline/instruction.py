@@ -10,7 +10,7 @@ from roofctl.core.units import WARP_THREADS
 from roofctl.quantities import Chip
 from roofctl.roofline import spread
 from roofctl.roofline.kernel import Kernel, rounded_count
-from roofctl.roofline.missing import Reasons
+from roofctl.roofline.missing import Reasons, is_derived
 from roofctl.roofline.model import ISSUE, KernelPoints, Roofline
 from roofctl.roofline.result import Result, points_of
 from roofctl.roofline.traffic import Traffic, missing_levels, note_levels, note_time, traffic_of
@@ -106,8 +106,10 @@ def _amount(kernel: Kernel, instructions: Instructions, reasons: Reasons) -> int
     elif other is None and instructions == "thread":
         text = "issued warp instructions were not captured: thread instructions / 32 is a lower bound of them"
         reasons.add(text, short)
-    if caveat := kernel.caveats.get("thread_instructions"):
-        reasons.add(caveat, short)
+    names = {"thread_instructions": "thread", "issued_warp_instructions": "issued warp"}
+    for name, label in names.items():
+        if caveat := kernel.caveats.get(name):
+            reasons.add(f"{label} instructions: {caveat}" if is_derived(caveat) else caveat, short)
     return amount
 
 

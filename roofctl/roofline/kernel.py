@@ -32,7 +32,7 @@ class Kernel:
     ``spreads`` holds the smallest and the largest launch of a quantity, where both are known.
     ``rank`` is that of the process of a parallel job, where the input has one. ``occurrence`` is the number of the
     launch among those of its kernel, from 1, where launches are not grouped. ``memory_label`` is how the level
-    ``hbm`` is printed.
+    ``hbm`` is printed. ``timed_by`` is the profiler whose times they are.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Kernel:
     rank: int | None = None
     memory_label: str = LEVEL_LABELS["hbm"]
     occurrence: int | None = None
+    timed_by: str = "ncu"
 
     def __getitem__(self, quantity: str) -> Any:
         return self.values.get(quantity)
@@ -111,6 +112,7 @@ def kernels_of(
                 missing={**capture.missing, **differing} if differing else capture.missing,
                 spreads=dict(_spreads(record)),
                 rank=ranks.get(source),
+                timed_by=record["timed_by"] or "",
                 memory_label=memory_label,
                 occurrence=record["occurrence"] + 1 if "occurrence" in record else None,
             )

@@ -29,3 +29,8 @@ def _which(names: Sequence[str], of: int) -> str:
         return "all kernels" if of > 1 else names[0]
     # Ranks of a job have the same kernels.
     return some(list(dict.fromkeys(names)), 3)
+
+
+def is_derived(caveat: str) -> bool:
+    """Whether a caveat says that a value was not counted but follows from others."""
+    return caveat.startswith(("derived", "from "))

@@ -40,6 +40,15 @@ ABOVE_ROOF: Final = 1.03
 """A point this far above its ceiling is reported: counters and clocks are good to about 3 %."""
 
 
+CALIBRATE: Final = "calibrate"
+"""Source of a measured ceiling."""
+
+REPORT: Final = "report"
+"""Source of a ceiling that follows from counters of the capture itself."""
+
+TRUST: Final = (CALIBRATE, "vendor", REPORT, "driver", "derived", "third-party", "memory")
+"""Sources of ceilings, the most trusted first; all but two are bases of the facts of a GPU profile."""
+
 BOOST: Final = "boost"
 """Origin of a clock that is the GPU's boost clock."""
 
@@ -60,13 +69,17 @@ class Clock:
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """The ceiling of one memory level, in bytes per second. ``origin`` says where it comes from."""
+    """The ceiling of one memory level, in bytes per second.
+
+    ``origin`` says how it follows, ``source`` how far it is to be trusted: by the weakest of the facts behind it.
+    """
 
     level: str
     bytes_per_second: float
     basis: Basis
     clock: Clock | None = None
     origin: str = ""
+    source: str = ""
 
     @property
     def transactions_per_second(self) -> float:
@@ -106,6 +119,7 @@ class Peak:
     origin: str = ""
     work: str = ISSUE
     sustained: Sustained | None = None
+    source: str = ""
 
     def at_clock(self, clock: Clock) -> Peak:
         """This ceiling at another SM clock; clocks of other domains leave it as it is."""

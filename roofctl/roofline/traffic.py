@@ -31,6 +31,8 @@ class Traffic:
         for word in ("lower bound", "upper bound"):
             if word in self.caveat:
                 return f"{word} of the traffic"
+        if self.caveat.startswith("derived"):
+            return "traffic derived"
         return "traffic not exact" if self.caveat else ""
 
 
@@ -86,9 +88,9 @@ def note_time(kernel: Kernel, reasons: Reasons) -> None:
         reasons.add(f"no time: {kernel.reason('seconds')}", kernel.short_name)
     elif kernel["seconds"] == 0:
         reasons.add("no rate: the time is 0", kernel.short_name)
-    elif kernel["seconds"] < _SHORT_SECONDS:
+    elif kernel["seconds"] < _SHORT_SECONDS and kernel.timed_by == "ncu":
         reasons.add(
-            "shorter than 20 µs: a profiler's time is 0.5 to 2 µs off there, and its caches are cold unless kept "
+            "shorter than 20 µs: ncu's time is 0.5 to 2 µs off there, and its caches are cold unless kept "
             "(profile --cache-control none)",
             kernel.short_name,
         )

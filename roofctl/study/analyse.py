@@ -11,7 +11,7 @@ from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.levels import DRAM, level_label
 from roofctl.core.notes import Note
 from roofctl.core.short_names import Names
-from roofctl.gpus import GpuProfile
+from roofctl.gpus import FoundProfile, GpuProfile
 from roofctl.launches.aggregate import Group, aggregate
 from roofctl.launches.evaluate import launch_table
 from roofctl.launches.table import Part
@@ -25,12 +25,13 @@ from roofctl.roofline.model import Clock, Model, Roofline
 from roofctl.roofline.select import Selection
 from roofctl.roofline.time_based import Timing
 from roofctl.study import load as inputs
+from roofctl.study.carried import carried
 from roofctl.study.ceilings import CeilingChoice, choose_ceilings
 from roofctl.study.clocks import ClockChoice, Clocks, choose_clocks
-from roofctl.study.device import Device, describe_device, one_device
-from roofctl.study.given import first_given, given_ceilings, with_given
+from roofctl.study.device import Device, captured_clocks, describe_device, one_device
+from roofctl.study.given import Given, first_given, given_ceilings, with_given
 from roofctl.study.load import Reading, Source, Watch
-from roofctl.study.profile_choice import choose_profile
+from roofctl.study.profile_choice import CeilingsGpu, ceilings_gpu, choose_profile, with_own_ceilings
 
 MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
 
@@ -69,8 +70,9 @@ class Analysis:
 
     ``sources`` are the inputs as the user knows them, ``unread`` the errors of those that were left out.
     ``notes`` are all of them, ``capture_notes`` those that hold for every model.
-    When the GPU is not known, ``profile`` is None; then without given ceilings ``unknown_gpu`` is the error that
-    explains it, ``machine`` is None, and ``rooflines`` is empty. Fractions are of the first roofline.
+    ``ceilings_gpu`` is the GPU of the ceilings. ``profile`` is made of the capture itself where no GPU profile has its
+    GPU, and None where the capture does not hold enough. When then none are given either, ``unknown_gpu`` is the error
+    that explains it, ``machine`` is None, and ``rooflines`` is empty. Fractions are of the first roofline.
     ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
     Of captures at different clocks (``clocks.each``) fractions are of the first roofline at the capture's clock.
     """
@@ -88,6 +90,7 @@ class Analysis:
     chip: Chip | None = None
     capture_notes: tuple[Note, ...] = ()
     unread: tuple[RoofctlError, ...] = ()
+    ceilings_gpu: CeilingsGpu | None = None
 
     def label(self, level: str) -> str:
         """A memory level as it is printed for this GPU: HBM for boards that have it, DRAM for others."""
@@ -142,21 +145,15 @@ def _analysed(request: AnalysisRequest, sources: Sequence[Source], reading: Read
     chip_name = profile.chip if profile else catalogue().chip_of(capability or None, next(iter(device.names), ""))
     chip = catalogue().chips.get(chip_name or "")
     kernels = aggregate(launch_table(reading.parts, chip_name), request.group)
+    own_notes: list[Note] = []
+    if not light:
+        own = carried(reading.parts, device, chip, captured_clocks(kernels.frame, device))
+        found, own_notes = with_own_ceilings(found, own, device)
+    profile = None if isinstance(found, InputError) else found.profile
     clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)
-    notes += [*profile_notes, *_pascal_l1(capability), *([] if light else clock_notes)]
-    rooflines: tuple[Roofline, ...] = ()
-    machine: Machine | None = None
-    if not isinstance(found, InputError):
-        machine, rooflines, ceiling_notes = choose_ceilings(
-            found, request.ceilings, request.model, clocks, request.hbm_mix
-        )
-        notes += ceiling_notes
-    elif request.ceilings or request.clock:
-        raise found
-    if given or (machine and catalogue().levels):
-        machine, given_notes = with_given(machine, given)
-        rooflines = first_given(rooflines, machine, request.model)
-        notes += given_notes
+    notes += [*profile_notes, *own_notes, *_pascal_l1(capability), *([] if light else clock_notes)]
+    machine, rooflines, ceiling_notes = _ceilings(request, found, clocks, given)
+    notes += ceiling_notes
     results = analyse(
         kernels,
         machine,
@@ -182,7 +179,26 @@ def _analysed(request: AnalysisRequest, sources: Sequence[Source], reading: Read
         machine=machine,
         chip=chip,
         unread=reading.unread,
+        ceilings_gpu=None if isinstance(found, InputError) else ceilings_gpu(found, device),
     )
+
+
+def _ceilings(
+    request: AnalysisRequest, found: FoundProfile | InputError, clocks: Clocks, given: Given
+) -> tuple[Machine | None, tuple[Roofline, ...], list[Note]]:
+    """The machine, the rooflines to draw, and notes on them; None and () where no ceiling is known."""
+    rooflines: tuple[Roofline, ...] = ()
+    machine: Machine | None = None
+    notes: list[Note] = []
+    if not isinstance(found, InputError):
+        machine, rooflines, notes = choose_ceilings(found, request.ceilings, request.model, clocks, request.hbm_mix)
+    elif request.ceilings or request.clock:
+        raise found
+    if given or (machine and catalogue().levels):
+        machine, given_notes = with_given(machine, given)
+        rooflines = first_given(rooflines, machine, request.model)
+        notes = [*notes, *given_notes]
+    return machine, rooflines, notes
 
 
 def timings_of(analysis: Analysis) -> tuple[tuple[Timing, ...], list[Note]]:

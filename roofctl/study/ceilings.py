@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from roofctl.core.errors import InputError
@@ -64,7 +64,7 @@ def _by_basis(
 ) -> tuple[list[_Rooflines], list[Note]]:
     """Rooflines per basis, measured before theoretical ones, and notes on the choice."""
     profile = found.profile
-    plain = _at_clocks(theoretical_roofline(profile, clocks.sm), clocks)
+    plain = replace(_at_clocks(theoretical_roofline(profile, clocks.sm), clocks), gpu=found.gpu)
     # Made at its clock already: vendors state tensor peaks at a boost clock of their own.
     theoretical = _Rooflines(plain, flop_roofline(profile, plain, None, clocks.sm))
     if choice == "theoretical" and hbm_mix is None:
@@ -79,7 +79,7 @@ def _by_basis(
         if choice is None:
             return [theoretical], []
         raise InputError(
-            f"there are no measured ceilings for {profile.name}",
+            f"there are no measured ceilings for {found.gpu}",
             hint=f"measure them there: roofctl calibrate --profile {profile.name}; or use --ceilings theoretical",
         )
     if hbm_mix:

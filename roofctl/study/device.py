@@ -87,6 +87,13 @@ def median_clock_hz(kernels: pd.DataFrame, quantity: str) -> float | None:
     return float(hz.median()) if len(hz) else None
 
 
+def captured_clocks(kernels: pd.DataFrame, device: Device) -> tuple[float | None, float | None, float | None]:
+    """Clocks of SMs, L2 and device memory in Hz at which long kernels ran, None where a capture does not say."""
+    sm, _ = captured_clock(kernels, device.max_sm_clock_hz)
+    l2, memory = (median_clock_hz(kernels, quantity) for quantity in ("l2_clock_hz", "memory_clock_hz"))
+    return (sm.hz if sm else None), l2, memory
+
+
 def _is_long(kernels: pd.DataFrame) -> pd.Series:
     """Which kernels take long enough to derive a clock from them."""
     return (kernels["seconds"] >= LONG_LAUNCH_SECONDS).fillna(value=False).astype(bool)
@@ -98,5 +105,5 @@ def one_device(device: Device) -> None:
         if len(values) > 1:
             raise InputError(
                 f"the inputs come from different {what}: {', '.join(values)}",
-                hint="give the captures of one GPU at a time; roofctl plot without --profile draws each under its own roof",
+                hint="give the captures of one GPU at a time; roofctl plot without --profile draws all",
             )

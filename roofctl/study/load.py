@@ -21,7 +21,10 @@ from roofctl.core.notes import Note
 from roofctl.core.parallel import each, processors
 from roofctl.launches.table import Part
 from roofctl.readers import read as readers
+from roofctl.readers.ncurep import packed
 from roofctl.readers.numbers import DecimalSeparator
+from roofctl.readers.recognise import kind_of
+from roofctl.study.standard_input import STANDARD_INPUT, is_standard_input, kept
 
 Watch = Callable[[int, int], None]
 """Called with the number of sources read so far and of all sources."""
@@ -98,7 +101,7 @@ def _searched(path: Path, here: Path) -> list[Source]:
         return []
     errors: list[OSError] = []
     if (here / path).is_dir():
-        paths = search.inside(here / path, errors.append)
+        paths = search.inside(here / path, errors.append, kind_of)
     elif search.is_pattern(here / path):
         paths = [each for match in search.matching(path, here) for each in _expanded(match, here, errors)]
     else:
@@ -112,7 +115,7 @@ def _searched(path: Path, here: Path) -> list[Source]:
 
 def _expanded(match: Path, here: Path, errors: list[OSError]) -> list[Path]:
     folder = (here / match).is_dir() and not is_capture(here / match)
-    return search.inside(here / match, errors.append) if folder else [here / match]
+    return search.inside(here / match, errors.append, kind_of) if folder else [here / match]
 
 
 def _forbidden(folder: Path, error: OSError) -> Source:
@@ -139,9 +142,11 @@ def _ranked(sources: Sequence[Source]) -> list[Source]:
 
 def _locate(path: Path, here: Path) -> Source:
     if kind := search.special(here / path):
-        raise InputError(f"{path} is a {kind}", hint="write it to a file, and give that file")
-    if path == Path("-") and not (here / path).exists():
-        raise InputError("- would be standard input, which is not read", hint="write it to a file, and give that file")
+        raise InputError(
+            f"{path} is a {kind}", hint="write it to a file, and give that file; or pipe it in, and give -"
+        )
+    if is_standard_input(path, here):
+        return Source(STANDARD_INPUT, (kept(),))
     # A name without a suffix may be a capture's; anything else that is not there is a missing file.
     if (here / path).is_file() or (path.suffix and not (here / path).is_dir() and not _is_capture_name(path, here)):
         return Source(str(path), (path,))
@@ -223,6 +228,9 @@ def read_one(source: Source, decimal: DecimalSeparator | None) -> list[Part]:
     """Parts of one source. Raises InputError (or CounterAccessError) when it cannot be read."""
     if source.problem:
         raise source.problem
+    if source.label == STANDARD_INPUT:
+        read = partial(readers.read_file, decimal=decimal)
+        return [_demangled(part) for part in packed.read_as(source.files[0], Path(STANDARD_INPUT), read)]
     parts = [_demangled(part) for path in source.files for part in readers.read_file(path, decimal=decimal)]
     manifest = source.manifest
     if manifest is None:

@@ -1,13 +1,77 @@
-"""Which GPU profile holds for the inputs, and the notes on that choice."""
+"""Which GPU profile holds for the inputs, and the notes on that choice; where none does, the capture's own ceilings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from roofctl.core.errors import InputError
 from roofctl.core.notes import Note
 from roofctl.gpus import FoundProfile, GpuProfile, find_profile, match_device
+from roofctl.gpus.carried import Carried, own_profile
+from roofctl.gpus.complete import completed
 from roofctl.study.device import Device
+
+
+@dataclass(frozen=True)
+class CeilingsGpu:
+    """The GPU of the ceilings.
+
+    ``name`` is its name for people, ``profile`` the GPU profile, None where the ceilings are from the report itself.
+    ``of_capture``: whether the capture is of that GPU; None where that is not known.
+    """
+
+    name: str
+    profile: str | None
+    of_capture: bool | None
+
+
+def ceilings_gpu(found: FoundProfile, device: Device) -> CeilingsGpu:
+    """The GPU of a profile, and whether the capture's device is one."""
+    profile = found.profile
+    if found.layer == "report":
+        return CeilingsGpu(profile.description, None, of_capture=True)
+    same: bool | None = None
+    if device.compute_capabilities and profile.compute_capability not in device.compute_capabilities:
+        same = False
+    elif device.names and profile.nvml_names.value:
+        same = _matches_any(profile, device.names)
+    return CeilingsGpu(profile.description, profile.name, same)
+
+
+def with_own_ceilings(
+    found: FoundProfile | InputError, carried: Carried, device: Device
+) -> tuple[FoundProfile | InputError, list[Note]]:
+    """The choice with what the capture carries: a profile completed by it, or the capture's own where none was found.
+
+    What an error says stays in a note, as a GPU profile knows more. Where the capture does not say enough, the error
+    stays, with what it lacks in its hint.
+    """
+    own = own_profile(carried)
+    if isinstance(found, InputError):
+        if own is None:
+            lacking = " and ".join(carried.lacking)
+            hint = f"{found.hint}. Ceilings of its own need what it does not hold: {lacking}"
+            return InputError(found.message, hint=hint), []
+        text = f"{found.message.removesuffix(_WHICH)}: ceilings are from the report{_better(found, device)}"
+        return FoundProfile(own, Path(carried.source), "ceilings from the report", "report"), [Note(text)]
+    foreign = ceilings_gpu(found, device).of_capture is False
+    if own is None or foreign or own.sm_count.value != found.profile.sm_count.value:
+        return found, []
+    profile, differences = completed(found.profile, own)
+    return FoundProfile(profile, found.path, found.how, found.layer), [Note(text) for text in differences]
+
+
+def _better(error: InputError, device: Device) -> str:
+    """How a user gets more than the report gives: by a profile that fits a GPU without a name, else by a new one."""
+    if device.names:
+        return "; roofctl gpus new NAME --from-report FILE makes a GPU profile of them"
+    return f"; {error.hint}"
+
+
+_WHICH: Final = ": which ceilings?"
 
 
 def choose_profile(name: str | None, device: Device) -> tuple[FoundProfile | InputError, list[Note]]:
@@ -70,4 +134,4 @@ def _unknown_gpu(device_name: str | None, capability: str | None, candidates: Se
         hint = "write a GPU profile (roofctl gpus new NAME), or choose one with --profile (roofctl gpus list)"
     else:
         hint = "say which GPU it was: --profile NAME (roofctl gpus list)"
-    return InputError(f"the capture {seen}: which ceilings?", hint=hint)
+    return InputError(f"the capture {seen}{_WHICH}", hint=hint)

@@ -57,6 +57,13 @@ def test_tables_and_reports_of_any_name_that_is_read_by_itself(tmp_path: Path) -
     assert names(tmp_path) == expected
 
 
+def test_names_that_say_nothing_are_looked_into(tmp_path: Path) -> None:
+    kinds = {"a.out": "table", "b": "report", "c.csv.bak": "table", "d.md": ""}
+    touch(tmp_path, *kinds, "e.log", "b.csv")
+    found = inside(tmp_path, kind_of=lambda path: kinds[path.name])
+    assert [path.name for path in found] == ["a.out", "b.csv", "c.csv.bak"]
+
+
 def test_a_folder_without_any_says_what_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="neither captures nor profiler files") as caught:
         inside(touch(tmp_path, "notes.md"))

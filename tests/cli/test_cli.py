@@ -86,9 +86,13 @@ def test_json_and_csv_agree_and_hold_nothing_else(capture: str, capsys: pytest.C
 def test_markdown(capture: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", capture, "--format", "md"]) == 0
     _, _, advice = capsys.readouterr().out.partition("\n\n")
+    ceilings, _, advice = advice.partition("\n\n")
+    assert ceilings.startswith("Ceilings: h200, ")
     assert advice.startswith("- 1 `copy`: ")
     assert main(["report", capture, "--format", "md", "--no-advice"]) == 0
-    assert all(line.startswith("| ") for line in capsys.readouterr().out.splitlines())
+    *lines, blank, ceilings = capsys.readouterr().out.splitlines()
+    assert all(line.startswith("| ") for line in lines)
+    assert (blank, ceilings[:9]) == ("", "Ceilings:")
 
 
 @pytest.mark.parametrize("form", ["table", "md"])

@@ -15,6 +15,8 @@ from roofctl.cli.gpus import gpus
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.gpus.writer import copy_as
 
+from support.own import ATTRIBUTES, L2_CLOCK, PEAKS, capture
+
 MEASURED = """\
 schema: 1
 profile: h200
@@ -48,7 +50,7 @@ def fail(*args: str) -> tuple[RoofctlError, Result]:
     return result.exception, result
 
 
-@pytest.mark.parametrize("command", [[], ["list"], ["show"], ["validate"], ["new"]])
+@pytest.mark.parametrize("command", [[], ["list"], ["show"], ["validate"], ["new"], ["derive"]])
 def test_every_command_has_help_with_an_example(command: list[str]) -> None:
     assert "Example: roofctl gpus" in run(*command, "--help").stdout
 
@@ -201,6 +203,32 @@ def test_new_does_not_overwrite_without_force(work: Path) -> None:
 def test_new_says_when_it_hides_a_shipped_profile() -> None:
     result = run("new", "h200", "--from", "h200")
     assert "no longer the profile that roofctl ships" in result.stderr
+
+
+def test_new_from_a_report_is_a_valid_profile_with_a_basis_for_each_fact(work: Path) -> None:
+    path = capture(work, ATTRIBUTES, PEAKS, L2_CLOCK)
+    result = run("new", "toy", "--from-report", str(path))
+    assert result.stderr == "Wrote profiles/toy.yaml. Check it, then: roofctl gpus show profiles/toy.yaml\n"
+    assert run("validate", "profiles/toy.yaml").stdout == "ok   profiles/toy.yaml\n"
+    shown = run("show", "profiles/toy.yaml").stdout
+    assert "2048 B/clk at 1.6 GHz, derived from the report" in shown
+    error, _ = fail("new", "toy", "--from", str(path))
+    assert "--force" in error.hint
+    run("new", "toy", "--from", str(path), "--force")
+
+
+def test_new_takes_one_source(work: Path) -> None:
+    result = CliRunner().invoke(gpus, ["new", "toy", "--from", "h200", "--from-device"])
+    assert result.exit_code == 2
+    assert "exclude each other" in result.stderr
+    assert not (work / "profiles").exists()
+
+
+def test_derive_lists_what_captures_give(work: Path) -> None:
+    result = run("derive", str(capture(work, ATTRIBUTES, PEAKS, L2_CLOCK)), "--format", "csv")
+    assert 'NVIDIA Toy,L2 B/clk,"2,048",report,,,,' in result.stdout
+    error, result = fail("derive", str(capture(work)))
+    assert "no input says anything" in error.message
 
 
 def test_new_from_unknown_writes_nothing(work: Path) -> None:

@@ -397,7 +397,8 @@ class FakeCuda:
         out._obj[:] = range(16)
 
     def cuDeviceGetAttribute(self, out: Any, number: int, device: Any) -> None:
-        out._obj.value = {16: 132, 75: 9, 76: 0}[number]
+        known = {16: 132, 75: 9, 76: 0, 13: 1_980_000, 36: 3_201_000, 37: 6016, 38: 62_914_560, 81: 233_472}
+        out._obj.value = known[number]
 
 
 def test_the_cuda_driver_lists_its_devices() -> None:
@@ -412,6 +413,24 @@ def test_the_cuda_driver_lists_its_devices() -> None:
             }
         ],
     }
+
+
+def test_attributes_make_a_gpu_profile(tmp_path: Path) -> None:
+    from roofctl.core.errors import DeviceError
+    from roofctl.doctor.own_gpu import profile_of_device
+
+    answer = child.attributes(FakeCuda())
+    assert answer["devices"][0]["attributes"]["max_sm_hz"] == 1.98e9
+
+    def host(document: dict[str, Any]) -> Host:
+        return Host(tmp_path, ask=lambda _argv: probe.ToolOutput(0, json.dumps(document)))
+
+    profile = profile_of_device("mine", host(answer))
+    assert (profile.chip, profile.sm_count.value, profile.pin_bytes_per_second) == ("gh100", 132, 4.814304e12)
+    assert profile.sm_count.basis == "driver"
+    assert profile.l2.bytes_per_clock.value is None
+    with pytest.raises(DeviceError, match="no GPU here"):
+        profile_of_device("mine", host({"problem": "no driver"}))
 
 
 @pytest.mark.parametrize(("names", "says"), [(True, "CUDA_ERROR_STUB_LIBRARY (34)"), (False, "error (34)")])

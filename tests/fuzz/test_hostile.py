@@ -215,11 +215,11 @@ def hostile(tmp_path: Path) -> Path:
     "options",
     [
         [],
-        ["--names"],
-        ["--format", "md", "--names"],
+        ["--names", "full"],
+        ["--format", "md", "--names", "full"],
         ["--kernel", "nothing"],
         ["-v"],
-        ["--times", "--names", "--profile", "h200"],
+        ["--times", "--names", "full", "--profile", "h200"],
     ],
 )
 def test_no_control_character_of_a_name_reaches_a_terminal(

@@ -726,7 +726,6 @@ def test_measured_of_another_profile_is_refused(local: Path) -> None:
         ("samples: 20", "samples: 0", "ceilings.hbm.samples: seen 0 (a whole number), expected a number above 0"),
         ('"2026-01-31T12:00:00Z"', "yesterday", "measured_at: seen 'yesterday'; expected a time in ISO form"),
         ('"2026-01-31T12:00:00Z"', "2026-01-31", "measured_at: seen datetime.date(2026, 1, 31) (date), expected a text (put it in quotes)"),
-        ("profile: tiny\n", "", "profile: missing"),
         ("provenance:", "source:", "source: unknown key"),
         ("schema: 1", "schema: 7", "schema: seen 7, this roofctl knows 1"),
     ],

@@ -92,7 +92,7 @@ def test_names_of_a_row_are_stable() -> None:
 
 def test_the_document(tmp_path: Path) -> None:
     found = document(analysed(tmp_path))
-    assert list(found) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels"]
+    assert list(found) == ["schema", "model", "source", "gpu", "ceilings_gpu", "ceilings", "notes", "kernels"]
     assert found["schema"] == 2
     assert [Path(source).name for source in found["source"]] == ["a.csv"]
     assert found["gpu"] == {
@@ -103,6 +103,7 @@ def test_the_document(tmp_path: Path) -> None:
         "sm_clock_hz": 1.5e9,
         "sm_clock_origin": "as captured",
     }
+    assert found["ceilings_gpu"] == {"name": "NVIDIA H200 SXM 141 GB", "profile": "h200", "of_capture": True}
     assert [list(row) for row in found["kernels"]] == [STABLE, STABLE]
 
 
@@ -115,6 +116,7 @@ def test_ceilings_state_rate_clock_origin_and_ridge(tmp_path: Path) -> None:
         "warp_instructions_per_second": 792e9,
         "clock_hz": 1.5e9,
         "origin": "132 SMs x 4 at 1.5 GHz",
+        "source": "vendor",
     }
     hbm = found[3]
     assert hbm["transactions_per_second"] * 32 == hbm["bytes_per_second"] == 4.814304e12

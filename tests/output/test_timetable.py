@@ -152,13 +152,23 @@ def test_json_csv_and_markdown_agree(capture: Path, capsys: pytest.CaptureFixtur
         assert main(["report", str(capture), "--times", "--format", form, "-q"]) == 0
         found[form] = capsys.readouterr().out
     complete = json.loads(found["json"])
-    assert list(complete) == ["schema", "model", "source", "gpu", "ceilings", "notes", "kernels", "total"]
+    assert list(complete) == [
+        "schema",
+        "model",
+        "source",
+        "gpu",
+        "ceilings_gpu",
+        "ceilings",
+        "notes",
+        "kernels",
+        "total",
+    ]
     assert any("calibrate --level launch" in note for note in complete["notes"])
     cells = list(csv.DictReader(io.StringIO(found["csv"])))
     assert [float(row["compute_seconds"]) for row in cells] == [row["compute_seconds"] for row in complete["kernels"]]
     assert cells[1]["hbm_seconds"] == ""
     assert "hbm: " in cells[1]["missing"]
-    assert len(found["md"].splitlines()) == 2 + 2 + 1
+    assert len(found["md"].splitlines()) == 2 + 2 + 1 + 2  # the line on the ceilings
     assert "total, all launches" in found["table"].splitlines()[-1]
 
 

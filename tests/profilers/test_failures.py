@@ -7,6 +7,7 @@ import os
 import pytest
 
 from roofctl.core.gpu import Gpu
+from roofctl.core.profiler_text import PATTERNS
 from roofctl.cuda.tools import Tool
 from roofctl.profilers import ProfilePlan, ProfileRequest, ProfilerRun, verdict
 from roofctl.profilers.counters import Selected
@@ -58,6 +59,9 @@ CASES = [
     (NVPROF, "==5== Warning: Skipping profiling on device 0 since profiling is not possible", 3, "cannot count what was asked", "--profiler ncu"),
     (NVPROF, "==5== Warning: One or more events or metrics can't be profiled.", 3, "cannot count what was asked", "--profiler ncu"),
     (NVPROF, "======== Error: CUDA profiling error.", 3, "nvprof failed: CUDA profiling error.", "dry-run"),
+    (NVPROF, "==12== Warning: The user does not have permission to profile on the target device. See NVSOLN1000", 4, "node7: the driver denied", "SYS_ADMIN"),
+    (NCU, "==ERROR== LaunchFailed", 3, "failed to launch a kernel for profiling (LaunchFailed)", "without the profiler"),
+    (NCU, "==PROF== Trying to shutdown target application", 3, "ncu gave up and ended ./app itself", "without the profiler"),
     (NCU, "==ERROR== Something new went wrong", 3, "ncu reported an error: Something new went wrong", "dry-run"),
     (NCU, "==WARNING== No kernels were profiled.", 8, "neither ./app nor a process it started called CUDA", "container"),
     (NCU, "==PROF== No kernels were profiled.", 8, "no kernel was profiled", "nvidia-smi"),
@@ -80,8 +84,8 @@ def test_every_entry_of_the_tables_is_tried():
     import re
 
     for failure in (*FAILURES, *NVPROF_FAILURES):
-        assert any(re.search(failure.pattern, line) for _, line, *_ in CASES) or "Replay" in failure.pattern, (
-            failure.pattern
+        assert any(re.search(PATTERNS[failure.name], line) for _, line, *_ in CASES) or failure.name == "replay", (
+            failure.name
         )
 
 
@@ -95,6 +99,24 @@ def test_the_cause_comes_before_the_consequence():
     none = "==WARNING== No kernels were profiled."
     assert explain(failed, none, denied, returncode=1).exit_code == 4
     assert explain(none, failed, returncode=1).exit_code == 7
+
+
+def test_an_application_that_ncu_ended_did_not_fail_by_itself():
+    error = explain(
+        "==ERROR== LaunchFailed",
+        "==PROF== Trying to shutdown target application",
+        "==ERROR== The application returned an error code (9).",
+        returncode=9,
+    )
+    assert error.exit_code == 3
+    assert "LaunchFailed" in error.message
+    error = explain(
+        "==ERROR== Something new",
+        "==PROF== Trying to shutdown target application",
+        "==ERROR== The application returned an error code (9).",
+        returncode=9,
+    )
+    assert error.message == "ncu gave up and ended ./app itself: Something new; no kernel was profiled"
 
 
 def test_a_child_process_hint_does_not_hide_that_the_application_failed():

@@ -52,7 +52,7 @@ def test_only_the_runs_that_are_needed():
 
 
 def test_scopes_stand_before_the_counters_they_hold_for():
-    timing, metrics, _ = lines(kernel="gemm", device=1, replay="application")
+    timing, metrics, _ = lines(kernel_base="gemm", device=1, replay="application")
     assert "--kernels" not in timing
     assert metrics[7:15] == [
         "--devices",
@@ -75,7 +75,7 @@ def test_scopes_stand_before_the_counters_they_hold_for():
         ({"replay": "range"}, "nvprof has no --replay range"),
         ({"clock_control": "base"}, "nvprof has no --clock-control base"),
         ({"cache_control": "all"}, "nvprof has no --cache-control all"),
-        ({"kernel": "a::b"}, "a colon separates"),
+        ({"kernel_base": "a::b"}, "a colon separates"),
     ],
 )
 def test_what_it_lacks_is_refused_by_name(options, message):

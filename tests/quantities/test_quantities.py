@@ -11,13 +11,13 @@ import pytest
 
 from roofctl.core.errors import InputError
 from roofctl.quantities import catalogue
-from roofctl.quantities.catalogue import shipped
 from roofctl.quantities.listing import formula, listing
+from roofctl.quantities.shipped import shipped
 
 from support.shapes import DRAM_R, GLOBAL, ISSUED, L2, L2_ALL, PATCHED, THREAD
 
 KNOWN = catalogue()
-MODULE = sys.modules["roofctl.quantities.catalogue"]  # the package's function of that name hides it
+MODULE = sys.modules["roofctl.quantities.shipped"]  # the package's function of that name hides it
 CHIPS = [
     *("gv100", "gv11b", "tu102", "tu116", "ga100", "ga102", "ga10b", "ad102", "gh100"),
     *("gb100", "gb110", "gb112", "gb202", "gb10b", "gb20b", "gb20c"),
@@ -192,7 +192,7 @@ def test_formulas() -> None:
 
 
 def test_counters_cover_every_recipe_and_patched_is_a_prefix() -> None:
-    assert {*GLOBAL, THREAD, L2_ALL, "GPU activities Avg", "Duration"} <= KNOWN.counters()
+    assert {*GLOBAL, THREAD, L2_ALL, "GPU activities Avg", KNOWN.labels["Duration"]} <= KNOWN.counters()
     assert KNOWN.patched(PATCHED)
     assert not KNOWN.patched(THREAD)
 
@@ -202,7 +202,7 @@ def test_counters_cover_every_recipe_and_patched_is_a_prefix() -> None:
     [
         ("gpu__time_duration.sum", "seconds"),
         (THREAD, "count"),
-        ("SM Frequency", "hertz"),
+        (KNOWN.labels["SM Frequency"], "hertz"),
         ("launch__waves_per_multiprocessor", None),
         ("no such", None),
     ],
@@ -325,7 +325,7 @@ def test_a_fault_in_the_tables_names_file_and_key(fault: str, tmp_path: Path, mo
     text = (tmp_path / "q" / file).read_text(encoding="utf-8")
     assert old in text
     (tmp_path / "q" / file).write_text(text.replace(old, new, 1), encoding="utf-8")
-    monkeypatch.setattr(MODULE.resources, "files", lambda _package: tmp_path / "q")
+    monkeypatch.setattr("roofctl.quantities.documents.resources.files", lambda _package: tmp_path / "q")
     with pytest.raises(InputError) as caught:
         shipped.__wrapped__()
     assert words in caught.value.message

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from roofctl.core.errors import CounterAccessError, InputError, RoofctlError
+from roofctl.core.profiler_text import PATTERNS
+from roofctl.readers.diagnose import _MEANINGS
 from roofctl.readers.read import read_file
 
 from support.shapes import parts
@@ -64,19 +66,51 @@ TEXTS: dict[str, tuple[str, str, str]] = {
     ),
     "ncu's text page": (
         "  gemm(int) (1, 1, 1)x(32, 1, 1), Context 1\n    Section: GPU Speed Of Light Throughput\n    ------ ---- ----\n",
-        "is ncu's text page, not CSV",
+        "looks like ncu's text page, but no launch can be read",
         "--csv --page raw",
     ),
     "nvprof's text table": (
         '==9== Metric result:\nInvocations     Metric Name     Metric Description     Min\nDevice "T (0)"\n',
-        "is nvprof's text table, not CSV",
+        "looks like nvprof's text table, but no kernel can be read",
         "nvprof --csv --metrics",
     ),
     "nvprof's text summary": (
         "            Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n GPU activities:   70.94%  303.64ms\n",
-        "is nvprof's text summary, not CSV",
+        "looks like nvprof's text summary, but no kernel can be read",
         "nvprof --csv --print-gpu-summary",
     ),
+    "nvprof's result file": (
+        "==9== NVPROF is profiling process 9, command: ./a\n==9== Generated result file: /home/u/out.nvprof\n",
+        "holds no table: nvprof wrote its results to /home/u/out.nvprof",
+        "nvprof -i FILE --csv --print-gpu-trace",
+    ),
+    "nvprof on a newer GPU": (
+        "======== Warning: nvprof is not supported on devices with compute capability 8.0 and higher.\n",
+        "nvprof cannot count on this GPU: it stops at compute capability 8.0",
+        "roofctl profile",
+    ),
+    "ncu ended the application": (
+        (
+            "==ERROR== LaunchFailed\n==PROF== Trying to shutdown target application\n"
+            "==ERROR== The application returned an error code (9).\n"
+        ),
+        "ncu failed to launch a kernel for profiling (LaunchFailed)",
+        "without the profiler",
+    ),
+    "ncu gave up": (
+        (
+            "==ERROR== Something new\n==PROF== Trying to shutdown target application\n"
+            "==ERROR== The application returned an error code (9).\n"
+        ),
+        "ncu gave up and ended the application itself",
+        "without the profiler",
+    ),
+    "application failed (nvprof)": (
+        "==9== NVPROF is profiling process 9, command: ./a\n======== Error: Application returned non-zero code 3\n",
+        "nvprof says the application failed with code 3",
+        "without the profiler",
+    ),
+    "nsys": ("Generating '/tmp/x.qdstrm'\nGenerated:\n    /home/u/r.nsys-rep\n", "what nsys says", "cuda_gpu_kern_sum"),
     "JSON": ('{"kernels": []}\n', "looks like JSON", "CSV output"),
     "anything": ("Dear diary,\ntoday I measured.\n", "it begins with 'Dear diary,'", "expected a header such as"),
 }
@@ -119,6 +153,23 @@ def test_paths_that_are_no_files(tmp_path: Path) -> None:
         read_file(tmp_path)
     with pytest.raises(InputError, match="no such file"):
         read_file(tmp_path / "none.csv")
+
+
+def test_every_pattern_has_its_sentence_for_files() -> None:
+    assert {*_MEANINGS, "permission"} == set(PATTERNS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "==9== Warning: The user does not have permission to profile on the target device. See the following link",
+        "             https://developer.nvidia.com/NVSOLN1000",
+        "==ERROR== The user does not have permission to access NVIDIA GPU Performance Counters on the target device",
+    ],
+)
+def test_old_drivers_deny_without_the_token(line: str) -> None:
+    with pytest.raises(CounterAccessError, match="the driver denied access"):
+        parts(f"==9== NVPROF is profiling process 9, command: ./a\n{line}\n")
 
 
 def test_the_permission_token_has_its_own_exit_code(tmp_path: Path) -> None:

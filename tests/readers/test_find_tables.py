@@ -79,7 +79,8 @@ def kinds(text: str) -> list[str]:
         ('"Device","Invocations","Metric Name","Metric Description","Min","Max","Avg"\n', "nvprof_device"),
         ('"Index","KernelName","gpu-id"\n', "foreign_rocprof"),
         ("Dispatch_ID,Kernel_Name,Counter_Name,Counter_Value\n", "foreign_rocprof"),
-        ("Time (%),Total Time (ns),Instances,Avg (ns),Name\n", "foreign_nsys"),
+        ("Time (%),Total Time (ns),Instances,Avg (ns),Name\n", "nsys_summary"),
+        ("Time (%),Total Time (ns),Num Calls,Avg (ns),Name\n", "nsys_other"),
     ],
 )
 def test_kind_by_header(text: str, kind: str) -> None:

@@ -110,5 +110,5 @@ def test_a_short_kernel_has_a_word_on_its_time() -> None:
         results = analyse(table_of(read, "kernel", "gh100"), None)
         return "\n".join(note.text for note in results.notes)
 
-    assert "shorter than 20 µs: a profiler's time is 0.5 to 2 µs off there" in notes(7_000)
+    assert "shorter than 20 µs: ncu's time is 0.5 to 2 µs off there" in notes(7_000)
     assert "shorter" not in notes(70_000)

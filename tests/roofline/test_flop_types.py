@@ -233,6 +233,14 @@ def test_operations_from_ncu_s_own_rates_per_cycle(cycles: dict[str, int], tmp_p
     assert (row["precision"], row["flops"]) == ("fp32", 282_000_000)
     assert row["flops_per_second"] == pytest.approx(2.82e12)
     assert row["hbm_intensity"] == pytest.approx(2.82)
+    assert row["flops_caveat"] == "derived from rates per cycle"
+
+
+def test_rates_with_two_decimals_are_marked_as_rounded(tmp_path: Path) -> None:
+    counters = {TIME: 100_000, "smsp__cycles_elapsed.avg.per_second": "1,410,000,000.00"}
+    counters |= {RATE.format("fadd"): "0.00", RATE.format("fmul"): "0.00", RATE.format("ffma"): "4.13"}
+    (path,) = write(tmp_path, a=ncu_raw([L("axpy(int)", counters, cc="8.0")]))
+    (row,) = found(analyse_inputs(AnalysisRequest(inputs=(path,), profile="a100", model="flop")))
     assert row["flops_caveat"] == "from rates per cycle that are printed rounded"
 
 

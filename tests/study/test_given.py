@@ -88,7 +88,7 @@ def test_a_light_file_stands_for_a_profile_and_lacks_the_rest(tmp_path: Path) ->
     assert limit.fraction("l2") is not None
     assert limit.fraction("hbm") is None
     assert analysis.unknown_gpu is None
-    assert subtitle(analysis, analysis.rooflines).endswith("given ceilings")
+    assert subtitle(analysis, analysis.rooflines).endswith("given ceilings of lab")
 
 
 def test_without_a_peak_there_are_slopes_only(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ from roofctl.core import parallel
 from roofctl.core.errors import InputError
 from roofctl.study import load as inputs
 from roofctl.study.load import left_out, locate, read, read_many
+from roofctl.study.standard_input import kept
 
 from support.capture_folders import BARE, capture
 from support.folders import forbid
@@ -221,15 +223,31 @@ def test_a_folder_that_cannot_be_read_is_left_out(
 def test_a_pipe_is_refused_in_one_sentence(here: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     os.mkfifo(here / name)
     assert main(["report", name]) == 2
-    assert capsys.readouterr().err == f"error: {name} is a pipe\nhint: write it to a file, and give that file\n"
+    assert capsys.readouterr().err == (
+        f"error: {name} is a pipe\nhint: write it to a file, and give that file; or pipe it in, and give -\n"
+    )
 
 
-def test_devices_and_standard_input_are_refused(here: Path) -> None:
+def test_standard_input_is_read_like_a_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for content, said in ((ncu_raw((L("k(int)", FULL),)).encode(), ""), (b"hello", "standard input holds no table")):
+        kept.cache_clear()
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert (main(["report", "-"]) == 0) == (not said)
+        assert said in capsys.readouterr().err
+
+
+def test_standard_input_that_is_a_terminal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.cache_clear()
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InputError, match="nothing is piped into it"):
+        locate([Path("-")])
+
+
+def test_devices_are_refused(here: Path) -> None:
     with pytest.raises(InputError, match="/dev/null is a device"):
         locate([Path("/dev/null")])
-    with pytest.raises(InputError, match="- would be standard input, which is not read") as caught:
-        locate([Path("-")])
-    assert "write it to a file" in caught.value.hint
     ends = os.pipe()
     try:
         with pytest.raises(InputError, match="is a pipe"):

@@ -12,7 +12,8 @@ from typing import Any, Final
 import pandas as pd
 
 from roofctl.core.notes import Note
-from roofctl.core.profiler_text import PERMISSION_TOKEN
+from roofctl.core.profiler_text import PATTERNS
+from roofctl.core.units import parse_unit
 from roofctl.launches.table import IDENTITY, Part
 from roofctl.quantities import catalogue
 from roofctl.readers import diagnose, streams
@@ -90,7 +91,7 @@ class Scan:
         if len(self.foreign) < _MOST_KEPT:
             self.foreign.append(number)
         self._keep(line)
-        if PERMISSION_TOKEN in line:
+        if re.search(PATTERNS["permission"], line):
             self.denied = True
 
     def add_banner(self, line: str) -> None:
@@ -195,7 +196,11 @@ def _begins_like_row(table: Table, fields: Sequence[str]) -> bool:
         return COUNT.fullmatch(table.field(fields, "Invocations")) is not None
     if table.kind == "nvprof_summary":
         typed = "Type" in table.header
-        return (fields[0] in _NVPROF_TYPES) if typed else _DECIMAL.fullmatch(fields[0].strip()) is not None
+        return (
+            (fields[0] in _NVPROF_TYPES)
+            if typed
+            else re.fullmatch(rf"{_DECIMAL.pattern}%?", fields[0].strip()) is not None
+        )
     if table.kind == "nvprof_trace":
         return _DECIMAL.fullmatch(table.field(fields, "Start")) is not None
     if table.kind == "nvprof_counts":
@@ -283,6 +288,13 @@ def read_raw(table: Table, known: frozenset[str]) -> list[Launch]:
     return launches
 
 
+def _metric(table: Table, row: list[str]) -> str:
+    printed, names = table.field(row, "Metric Name"), catalogue()
+    if table.field(row, "Metric Unit") == "%" and printed in names.percentages:
+        return names.percentages[printed]
+    return names.labels.get(printed, printed)
+
+
 def read_details(table: Table, known: frozenset[str]) -> tuple[list[Launch], int]:
     """Details page: one row per launch and metric. Returns launches and the number of rule rows passed over.
 
@@ -294,7 +306,7 @@ def read_details(table: Table, known: frozenset[str]) -> tuple[list[Launch], int
     for line, row in table.rows:
         key = (table.field(row, "Process ID"), table.field(row, "ID"), table.field(row, "Kernel Name"))
         launch = launches.get(key) or launches.setdefault(key, _identity(table, row))
-        metric = table.field(row, "Metric Name")
+        metric = _metric(table, row)
         if not metric:
             rules += 1
             continue
@@ -319,7 +331,7 @@ def read_summary(table: Table, known: frozenset[str]) -> list[Launch]:
             launch = launches.setdefault(key, _identity(table, row))
             launch.launches = count(table.field(row, "Invocations"))
             launch.is_summary = True
-        metric, unit = table.field(row, "Metric Name"), table.field(row, "Metric Unit")
+        metric, unit = _metric(table, row), table.field(row, "Metric Unit")
         value = table.field(row, "Average")
         if not is_missing(value):
             launch.names.add(metric)
@@ -466,7 +478,18 @@ def _frame(launches: Sequence[Launch], converter: Converter) -> pd.DataFrame:
                 converter.number(counter, cell) if (cell := getattr(launch, attribute).get(counter)) else None
                 for launch in launches
             ]
-    return pd.DataFrame({**identity, **{name: array(values) for name, values in counters.items()}})
+    columns = {name: array(values) for name, values in counters.items()}
+    for counter in (name for name in counters if name in converter.catalogue.rounded()):
+        steps = [_step(launch.cells.get(counter), converter.decimal) for launch in launches]
+        if any(steps):
+            columns[f"step:{counter}"] = steps
+    return pd.DataFrame({**identity, **columns})
+
+
+def _step(cell: Cell | None, decimal: DecimalSeparator) -> float:
+    _, separated, digits = (cell.text if cell else "").partition("." if decimal == "point" else ",")
+    unit = parse_unit(cell.unit) if cell else None
+    return 0.5 * 10.0 ** -min(len(digits), 30) * (unit.factor if unit else 1.0) if separated else 0.0
 
 
 def _counters(cells: Iterable[dict[str, Cell]]) -> list[str]:

@@ -48,6 +48,8 @@ def unit_of(counter: str) -> str:
         return "ns"
     if counter.endswith("per_second"):
         return "hz"
+    if "pct_of_peak" in counter:
+        return "%"
     for word, unit in (("inst_executed", "inst"), ("sectors", "sector"), ("bytes", "byte"), ("cycles", "cycle")):
         if word in counter:
             return unit

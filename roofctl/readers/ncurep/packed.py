@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,19 +24,34 @@ def is_report(path: Path) -> bool:
 
 def read_report(path: Path, read: Callable[[Path], list[Part]]) -> list[Part]:
     """What ``read`` makes of the report, in the name of the packed file. Raises its errors and ``streams.blocks``'."""
+    with unpacked(path) as plain:
+        return read_as(plain, path, read)
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """A report as a file that is not packed, for as long as it is used; ``path`` itself where it is none."""
+    if not is_report(path):
+        yield path
+        return
     with TemporaryDirectory(prefix="roofctl-") as folder:
         plain = Path(folder) / (path.stem if path.stem.endswith(_SUFFIX) else f"report{_SUFFIX}")
         _unpack(path, plain)
-        try:
-            with _watched_as(path):
-                parts = read(plain)
-        except RoofctlError as error:
-            error.message = error.message.replace(str(plain), str(path))
-            error.args = (error.message,)
-            if plain.name in error.hint:
-                error.hint += " (unpack it for that)"
-            raise
-    return [_named(part, plain, path) for part in parts]
+        yield plain
+
+
+def read_as(file: Path, name: Path, read: Callable[[Path], list[Part]]) -> list[Part]:
+    """What ``read`` makes of a file, in the name of another: in parts, notes, errors and progress."""
+    try:
+        with _watched_as(name):
+            parts = read(file)
+    except RoofctlError as error:
+        error.message = error.message.replace(str(file), str(name))
+        error.args = (error.message,)
+        if file.name in error.hint:
+            error.hint += " (unpack it for that)"
+        raise
+    return [_named(part, file, name) for part in parts]
 
 
 def _unpack(path: Path, plain: Path) -> None:
