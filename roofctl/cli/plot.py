@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import click
 
 from roofctl.cli.common import put, say, say_notes, talk_options, terminal_width, use_color
 from roofctl.cli.inputs import (
-    analysis_of,
+    analyses_of,
     check_read,
     check_time_options,
     check_wall_options,
@@ -105,6 +105,8 @@ def look_options(command: Callable[..., None]) -> Callable[..., None]:
     help="Draw memory walls instead: global, shared or global,shared.",
 )
 @click.option("--spread", is_flag=True, help="Error bars: slowest to fastest launch.")
+@click.option("--normalize", is_flag=True, help="Percent of each kernel's own roof.")
+@click.option("--panels", is_flag=True, help="A panel for each GPU and clock, or else for each capture.")
 @click.option("--label", "labels", multiple=True, metavar="NAME=TEXT", help="Label of a kernel or level.")
 @click.option("--color", "colors", multiple=True, metavar="NAME=COLOR", help="Color of a kernel or level.")
 @click.option("--marker", "markers", multiple=True, metavar="NAME=MARKER", help="Marker of a kernel or level: s, ^.")
@@ -140,17 +142,18 @@ def plot(output: Path | None, force: bool, in_terminal: bool, ascii_only: bool, 
     _check_terminal(options, output, in_terminal=in_terminal, ascii_only=ascii_only)
     if output:
         check_target(output, force=force)
-    analysis = analysis_of(request_of(options, advice=False))
-    if analysis.unknown_gpu:
-        raise analysis.unknown_gpu
+    analysis, *others = analyses_of(request_of(options, advice=False))
+    for each in (analysis, *others):
+        if each.unknown_gpu:
+            raise each.unknown_gpu
     from roofctl.output.picture import default_target, picture
 
     request = _picture_request(options)
     if in_terminal:
-        _print(analysis, request, ascii_only=ascii_only)
+        _print(analysis, request, others, ascii_only=ascii_only)
         return
     target = output or check_target(default_target(analysis, request), force=force)
-    drawn = picture(analysis, request)
+    drawn = picture(analysis, request, others)
     say_notes(drawn.notes)
     drawn.save([target])
     say(f"Wrote {target}")
@@ -160,17 +163,21 @@ def plot(output: Path | None, force: bool, in_terminal: bool, ascii_only: bool, 
 def _check_terminal(options: dict[str, Any], output: Path | None, *, in_terminal: bool, ascii_only: bool) -> None:
     if ascii_only and not in_terminal:
         raise click.UsageError("--ascii belongs to --terminal")
-    if in_terminal and (output or options["walls"] or options["mode"] == "time"):
-        raise click.UsageError("--terminal draws rooflines on stdout: without -o, --walls and --mode time")
+    others = ("walls", "normalize", "panels")
+    if in_terminal and (output or options["mode"] == "time" or any(options[name] for name in others)):
+        raise click.UsageError(
+            "--terminal draws rooflines on stdout: without -o, --walls, --normalize, --panels and --mode time"
+        )
 
 
-def _print(analysis: Analysis, request: PictureRequest, *, ascii_only: bool) -> None:
+def _print(analysis: Analysis, request: PictureRequest, others: Sequence[Analysis], *, ascii_only: bool) -> None:
     """The picture on stdout, as wide as the terminal; without a terminal 100 columns, and no colour."""
     from roofctl.output.picture import in_terminal
 
     text, notes = in_terminal(
         analysis,
         request,
+        others,
         width=terminal_width() or _COLUMNS,
         colored=use_color(sys.stdout) and not ascii_only,
         ascii_only=ascii_only or "utf" not in (sys.stdout.encoding or "").lower(),
@@ -186,6 +193,9 @@ def _check_together(options: dict[str, Any]) -> None:
         raise click.UsageError("--ceiling-level belongs to rooflines, not to memory walls and times")
     if options["walls"] and (options["mode"] or options["model"] == "flop" or options["levels"]):
         raise click.UsageError("--walls is a picture of its own: without --mode, --level and --model flop")
+    scale = next((name for name in ("normalize", "panels") if options[name]), None)
+    if scale and (options["walls"] or options["mode"] in ("time", "hierarchical")):
+        raise click.UsageError(f"--{scale} belongs to rooflines of many kernels")
     if options["walls"]:
         check_wall_options(options)
     if options["mode"] == "time":
@@ -196,9 +206,9 @@ def _picture_request(options: dict[str, Any]) -> PictureRequest:
     from roofctl.output.picture import PictureRequest
     from roofctl.plots.look import LOOKS
 
-    names = ("mode", "levels", "ceiling_levels", "walls", "spread", "styles", "labels", "colors", "markers")
+    names = ("mode", "levels", "ceiling_levels", "walls", "spread", "normalize", "panels", "styles", "labels")
     return PictureRequest(
-        **{name: options[name] for name in names},
+        **{name: options[name] for name in (*names, "colors", "markers")},
         title=options["title"],
         look={key: options[key] for key in LOOKS if options.get(key) not in (None, False)},
         all_peaks="all" in options["precisions"],

@@ -36,8 +36,8 @@ class Stroke:
 
 def strokes(data: PlotData) -> list[tuple[Roofline, Stroke]]:
     """Each roofline with its stroke: alone every level has its own dashes, of two the theoretical is dashed."""
-    if len(data.rooflines) == 1:
-        return [(data.rooflines[0], Stroke(1.0, 1.3, None))]
+    if len(data.rooflines) == 1 or data.groups:
+        return [(roofline, Stroke(1.0, 1.3, None)) for roofline in data.rooflines]
     solid, dashed = Stroke(1.0, 1.4, "-"), Stroke(0.6, 1.0, (0, (4, 2)))
     return [(r, dashed if r.basis == "theoretical" else solid) for r in data.rooflines]
 
@@ -214,11 +214,12 @@ def label_ceilings(ax: Axes, data: PlotData, obstacles: Obstacles, *, colored: b
     for part in data.roofs:
         for label, peaks in [] if beside else peak_labels(part):
             _label_peak(ax, label, peaks, part, obstacles)
-        for level in part.roof_levels:
-            labels = level_labels(level, part)
-            if labels:
-                color = part.hue or ceiling_look(level, data.options, colored=colored).color
-                _label_slope(ax, level, labels, part, obstacles, color=color)
+    for level in data.roof_levels:
+        own = ceiling_look(level, data.options, colored=colored).color
+        known = {tuple(labels): part for part in reversed(data.roofs) if (labels := level_labels(level, part))}
+        for texts, part in known.items():
+            shared = len(known) < len(data.roofs)  # memory runs at its own clock: the slopes of SM clocks lie together
+            _label_slope(ax, level, texts, part, obstacles, color=own if shared else part.hue or own)
 
 
 def width_beside(data: PlotData) -> float:
@@ -294,7 +295,9 @@ def _label_peak(ax: Axes, label: str, peaks: list[Peak], data: PlotData, obstacl
     write_along(ax, placed, obstacles, color=data.hue or INK, gid="ceiling-label")
 
 
-def _label_slope(ax: Axes, level: str, labels: list[str], data: PlotData, obstacles: Obstacles, *, color: str) -> None:
+def _label_slope(
+    ax: Axes, level: str, labels: Sequence[str], data: PlotData, obstacles: Obstacles, *, color: str
+) -> None:
     uppermost = max(
         (r for r in data.rooflines if r.bandwidth(level)),
         key=lambda r: r.bandwidth(level).bytes_per_second,  # type: ignore[union-attr]

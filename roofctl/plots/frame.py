@@ -173,7 +173,7 @@ class Frame:
         table = None if self.legend == "none" else self.table
         beside = table if self.size[0] * INCH >= NARROW else None
         under = table if not beside else None
-        legend = self._legend_height() if self.outside else 0.0
+        legend = self._legend_height() + self.above if self.outside else 0.0
         side = self.beyond + max(self.outside, beside.width + _TABLE_GAP if beside else 0.0)
         below = under.height + _TABLE_GAP if under else 0.0
         below += self._legend_height() if self.legend == "below" else 0.0
@@ -244,14 +244,15 @@ def _bottom(panels: Sequence[Panel], width: float) -> float:
 
 
 def _subtitle_lines(labels: FrameText, width: float) -> list[str]:
-    """The subtitle, on two lines where one of ``width`` points does not hold it."""
-    whole = text.plain(labels.subtitle)
-    parts = whole.split(_SEPARATOR)
-    if text.width(whole, SUBTITLE_SIZE) <= width:
-        return [whole] if whole else []
-    splits = [(_SEPARATOR.join(parts[:n]), _SEPARATOR.join(parts[n:])) for n in range(1, len(parts))]
-    fitting = [split for split in splits if text.width(split[0], SUBTITLE_SIZE) <= width]
-    return [line for line in (fitting[-1] if fitting else (whole,)) if line]
+    """The subtitle, on several lines where one of ``width`` points does not hold it."""
+    lines: list[str] = []
+    for part in text.plain(labels.subtitle).split(_SEPARATOR):
+        longer = f"{lines[-1]}{_SEPARATOR}{part}" if lines else part
+        if lines and text.width(longer, SUBTITLE_SIZE) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return [line for line in lines if line]
 
 
 def _top(labels: FrameText, width: float) -> float:

@@ -75,18 +75,18 @@ def lay_out_table(
     Names are shortened to fit; one column, or two when the figure's height (or ``legend_rows`` of the options) does
     not hold the rows. ``color`` gives a kernel's colour.
     """
-    rows = []
+    rows, grouped = [], data.hues and data.owners  # then the colour is the group's, not the kernel's
     for index in labeled:
         remark = type_text(data.kernels[index])
         limit = max(_NAME_WIDTH - text.width(remark, TABLE_SIZE) * 0.5, _NAME_WIDTH * 0.6)
         name = text.elide(data.names[index], TABLE_SIZE, limit)
-        share = "" if data.groups else _share_text(data.kernels[index].time_share)
-        rows.append(TableRow(str(data.numbers[index]), "" if data.hues else color(index), name, remark, share))
+        share = "" if data.owners else _share_text(data.kernels[index].time_share)
+        rows.append(TableRow(str(data.numbers[index]), "" if grouped else color(index), name, remark, share))
     if rest:
         own = {(data.kernels[i].number, data.kernels[i].kernel, data.kernels[i].note) for i in labeled}
         others = [k for k in map(data.kernels.__getitem__, rest) if (k.number, k.kernel, k.note) not in own]
-        share = _share_text(share_of(others) if others and not data.groups else None)
-        color_of_rest = "" if data.hues else REST
+        share = _share_text(share_of(others) if others and not data.owners else None)
+        color_of_rest = "" if grouped else REST
         rows.append(TableRow("", color_of_rest, f"{len(rest)} others", "", share))
     height = data.options.size[1] * INCH - _AROUND
     most = len(rows) if data.options.size[0] * INCH < NARROW else max(1, int(height / ROW - _TABLE_HEAD))

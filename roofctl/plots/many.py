@@ -20,7 +20,15 @@ from roofctl.plots.labels import Named, add_markers, label_points, name_points, 
 from roofctl.plots.legend import LegendEntry, filled, handle
 from roofctl.plots.outliers import Outlier
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.points import draw_outlier, draw_point, draw_spread, issued_entry, other_count, remarks
+from roofctl.plots.points import (
+    draw_outlier,
+    draw_point,
+    draw_spread,
+    group_entries,
+    issued_entry,
+    other_count,
+    remarks,
+)
 from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, MOST_NAMED, REST, ceiling_look, level_look, work_color
 from roofctl.roofline.model import KernelPoints, Point
 
@@ -149,11 +157,7 @@ def _number(data: PlotData, index: int) -> str:
 
 def entries(data: PlotData, *, kernels: bool) -> list[LegendEntry]:
     """The legend: ``kernels`` with a line per kernel, and what colours, shapes, lines and sizes mean."""
-    found = [
-        LegendEntry(handle(color=hue, linestyle="-", linewidth=1.3, marker="o", markersize=5), fixed=name)
-        for hue, name in zip(data.hues, data.groups if data.hues else (), strict=True)
-    ]
-    found += _kernel_entries(data) if kernels else []
+    found = [*group_entries(data), *(_kernel_entries(data) if kernels else [])]
     for name in data.levels:
         marker = filled(level_look(name, data.options).marker, FAINT)
         if len(data.levels) > 1 or name in data.roof_levels or data.percent:
@@ -162,7 +166,7 @@ def entries(data: PlotData, *, kernels: bool) -> list[LegendEntry]:
     lines = dict.fromkeys(other[1] for i in data.labeled if (other := other_count(data.kernels[i])))
     found += [issued_entry(name) for name in lines]
     if is_numbered(data) and any(data.kernels[i].time_share is not None for i in data.labeled):
-        whose = "of its capture's time" if data.owners else "of the time"
+        whose = "of its capture's time" if data.owners or data.colors else "of the time"
         found.append(LegendEntry(filled("o", "white"), fixed=f"area: share {whose}"))
     return [*found, *remarks(data)]
 

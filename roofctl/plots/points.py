@@ -71,6 +71,15 @@ def _above(data: PlotData, point: Point) -> bool:
     return assessment is not None and assessment.above_roof
 
 
+def group_entries(data: PlotData) -> list[LegendEntry]:
+    """The colour of each group of captures, where colours distinguish groups."""
+    names = data.groups if data.hues else ()
+    return [
+        LegendEntry(handle(color=hue, linestyle="-", linewidth=1.3, marker="o", markersize=5), fixed=name)
+        for hue, name in zip(data.hues, names, strict=True)
+    ]
+
+
 def hollow_entries(points: Sequence[Point]) -> list[LegendEntry]:
     """Why points are hollow: a legend entry per different caveat."""
     longest = 36

@@ -13,18 +13,15 @@ from matplotlib.figure import Figure
 from roofctl.core.errors import InputError
 from roofctl.plots import many
 from roofctl.plots.axes import dress, set_limits
-from roofctl.plots.ceilings import draw_ceilings, draw_zones, label_ceilings, width_beside
+from roofctl.plots.ceilings import draw_ceilings, draw_zones, label_ceilings
 from roofctl.plots.data import PlotData, compose, footnotes
 from roofctl.plots.figure import draw_many
 from roofctl.plots.frame import Frame, FrameText, Panel
 from roofctl.plots.kernel_table import lay_out_table
 from roofctl.plots.outliers import Outlier, outliers
 from roofctl.plots.page import settings
-from roofctl.plots.style import KERNEL_COLORS, PlotOptions
+from roofctl.plots.style import PlotOptions, group_hues
 from roofctl.roofline.model import KernelPoints, Peak, Point, Roofline
-
-HUES: Final = tuple(KERNEL_COLORS[index] for index in (0, 4, 2, 3, 6, 5))
-"""Colours of groups: as many as can be distinguished as lines too."""
 
 _PANEL_ABOVE: Final = 16.0
 """Points above the axes for a panel's title."""
@@ -44,7 +41,7 @@ def overlay(groups: Sequence[Group], options: PlotOptions, *, ax: Axes | None = 
     if options.zones:
         raise InputError("zones are those of one roof, and there are several", hint="use --panels, or no --zones")
     with settings(options.font):
-        return draw_many(_composed(groups, options, HUES), ax)
+        return draw_many(_composed(groups, options, group_hues(len(groups))), ax)
 
 
 def normalized(groups: Sequence[Group], options: PlotOptions, *, ax: Axes | None = None) -> Figure:
@@ -52,7 +49,8 @@ def normalized(groups: Sequence[Group], options: PlotOptions, *, ax: Axes | None
     if options.spread:
         raise InputError("whiskers are of rates, not of percentages", hint="leave --spread or --normalize out")
     with settings(options.font):
-        return draw_many(_percent(_composed(groups, options, HUES if len(groups) > 1 else ())), ax)
+        hues = group_hues(len(groups)) if len(groups) > 1 else ()
+        return draw_many(_percent(_composed(groups, options, hues)), ax)
 
 
 def panels(groups: Sequence[Group], options: PlotOptions, *, percent: bool = False) -> Figure:
@@ -70,7 +68,6 @@ def panels(groups: Sequence[Group], options: PlotOptions, *, percent: bool = Fal
             options,
             table=table,
             above=_PANEL_ABOVE,
-            beyond=0.0 if data.units.transactions else width_beside(data),
         )
         set_limits(frame.axes[0], data, without=[outlier.point for outlier in far])
         limits = replace(options, xlim=frame.axes[0].get_xlim(), ylim=frame.axes[0].get_ylim())
@@ -95,22 +92,14 @@ def _draw_panel(frame: Frame, ax: Axes, data: PlotData, far: Sequence[Outlier]) 
     draw_ceilings(ax, data, colored=False)
     many.draw_multi(ax, data, far)
     obstacles = many.marker_obstacles(ax, data, far)
-    label_ceilings(ax, data, obstacles, colored=False, beside=bool(frame.beyond))
+    label_ceilings(ax, data, obstacles, colored=False)
     if ax is frame.axes[-1]:
         frame.add_legend(many.entries(data, kernels=False), obstacles)
     many.write_numbers(ax, data, far, obstacles)
 
 
 def _composed(groups: Sequence[Group], options: PlotOptions, hues: Sequence[str]) -> PlotData:
-    """The data of all groups, the longest kernels first; kernels of the same name and type have one number.
-
-    Raises InputError for more groups than there are colours.
-    """
-    if len(groups) > len(HUES):
-        raise InputError(
-            f"{len(groups)} GPUs and clocks in one picture; at most {len(HUES)} can be distinguished",
-            hint="name fewer captures",
-        )
+    """The data of all groups, the longest kernels first; kernels of the same name and type have one number."""
     each = [compose([group.roofline], group.kernels, options) for group in groups]
     entries = [
         (kernel, name, owner)
@@ -118,7 +107,8 @@ def _composed(groups: Sequence[Group], options: PlotOptions, hues: Sequence[str]
         for kernel, name in zip(data.kernels, data.names, strict=True)
     ]
     entries.sort(key=lambda entry: -(entry[0].seconds_total or 0.0))
-    keys = list(dict.fromkeys((name, kernel.work) for kernel, name, _ in entries))
+    with_points = [entry for entry in entries if any(entry[0].point(level) for level in options.levels)]
+    keys = list(dict.fromkeys((name, kernel.work) for kernel, name, _ in (*with_points, *entries)))
     return PlotData(
         rooflines=tuple(data.rooflines[0] for data in each),
         kernels=tuple(kernel for kernel, _, _ in entries),
@@ -127,7 +117,7 @@ def _composed(groups: Sequence[Group], options: PlotOptions, hues: Sequence[str]
         numbers=tuple(keys.index((name, kernel.work)) + 1 for kernel, name, _ in entries),
         groups=tuple(group.name for group in groups) if len(groups) > 1 else (),
         owners=tuple(owner for _, _, owner in entries) if len(groups) > 1 else (),
-        hues=tuple(hues[: len(groups)]),
+        hues=tuple(hues),
     )
 
 

@@ -27,8 +27,8 @@ from roofctl.plots.labels import add_markers, along_line, number_points, positio
 from roofctl.plots.legend import LegendEntry, filled
 from roofctl.plots.page import settings
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.points import draw_marker, hollow_entries, remarks
-from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, REST, PlotOptions, level_look
+from roofctl.plots.points import draw_marker, group_entries, hollow_entries, remarks
+from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, REST, PlotOptions, group_hues, level_look
 from roofctl.roofline.model import GLOBAL_WALLS, SHARED_WALLS, Bandwidth, KernelPoints, Point, Roofline, Wall
 
 _ABOVE: Final = 46.0
@@ -116,10 +116,16 @@ class _WallData:
 
 
 def walls(
-    rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], spaces: Sequence[str], options: PlotOptions
+    rooflines: Sequence[Roofline],
+    kernels: Sequence[KernelPoints],
+    spaces: Sequence[str],
+    options: PlotOptions,
+    *,
+    names: Sequence[str] = (),
 ) -> Figure:
     """The figure; a point's ``work`` is its space and its ``level`` the access, such as ``global load``.
 
+    ``names`` are those of the rooflines where they are of one GPU at several clocks.
     Raises InputError when no kernel has a point.
     """
     drawn = tuple(index for index, kernel in enumerate(kernels) if kernel.points)
@@ -130,7 +136,10 @@ def walls(
             hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
         )
     with settings(options.font):
-        data = _WallData(compose(rooflines, kernels, options), tuple(_SPACES[name] for name in spaces), drawn)
+        plot = compose(rooflines[:1] if names else rooflines, kernels, options)
+        if names:
+            plot = replace(plot, rooflines=tuple(rooflines), groups=tuple(names), hues=group_hues(len(names)))
+        data = _WallData(plot, tuple(_SPACES[name] for name in spaces), drawn)
         rest = [index for index in drawn if index not in data.labeled]
         table = lay_out_table(data.plot, data.labeled, rest, data.color)
         labels = FrameText(
@@ -168,9 +177,10 @@ def _draw_panel(ax: Axes, space: _Space, data: _WallData, limits: tuple[float, f
     log_axes(ax, _X_LIMITS, limits)
     dress(ax, space.panel.x_name, _Y_NAME)
     roofs = [(roofline, b) for roofline in plot.rooflines if (b := space.bandwidth(roofline)) is not None]
-    for roofline, stroke in strokes(plot):
+    color = level_look(space.level, plot.options).color
+    for index, (roofline, stroke) in enumerate(strokes(plot)):
         if bandwidth := space.bandwidth(roofline):
-            _draw_roof(ax, space, roofline, bandwidth, stroke, plot)
+            _draw_roof(ax, space, roofline, bandwidth, stroke, plot, plot.hues[index] if plot.hues else color)
     for wall in space.walls:
         tops = [space.attainable(roofline, bandwidth, wall.intensity) / plot.rate_unit for roofline, bandwidth in roofs]
         _draw_wall(ax, space, wall, max(tops, default=limits[1]))
@@ -191,14 +201,14 @@ def _draw_panel(ax: Axes, space: _Space, data: _WallData, limits: tuple[float, f
 
 
 def _draw_roof(
-    ax: Axes, space: _Space, roofline: Roofline, bandwidth: Bandwidth, stroke: Stroke, plot: PlotData
+    ax: Axes, space: _Space, roofline: Roofline, bandwidth: Bandwidth, stroke: Stroke, plot: PlotData, color: str
 ) -> None:
     ridge = space.ridge(roofline, bandwidth)
     xs = sorted({_X_LIMITS[0], min(ridge, _X_LIMITS[1]), _X_LIMITS[1]})
     ax.plot(
         xs,
         [space.attainable(roofline, bandwidth, x) / plot.rate_unit for x in xs],
-        color=level_look(space.level, plot.options).color,
+        color=color,
         linewidth=stroke.width,
         linestyle=stroke.dashes or "-",
         alpha=stroke.alpha,
@@ -245,7 +255,8 @@ def _label_roofs(
     if not roofs:
         return
     rates = [bandwidth.bytes_per_second / space.transaction_bytes / plot.rate_unit for _, bandwidth in roofs]
-    label = f"{space.ceiling} {' of '.join(map(rate_text, rates))} GTXN/s"
+    several = f"{rate_text(min(rates))}–{rate_text(max(rates))}" if plot.groups else ""
+    label = f"{space.ceiling} {several or ' of '.join(map(rate_text, rates))} GTXN/s"
     roofline, bandwidth = max(roofs, key=lambda roof: roof[1].bytes_per_second)
     ridge = space.ridge(roofline, bandwidth)
     start, end = (
@@ -260,7 +271,7 @@ def _entries(data: _WallData) -> list[LegendEntry]:
     """The legend: markers of loads and stores, kinds of ceilings, hollow points."""
     accesses = [LegendEntry(filled(marker, FAINT), fixed=f"{access}s") for access, marker in _MARKERS.items()]
     points = [point for space in data.spaces for _, point in data.points(space)]
-    return [*accesses, *remarks(data.plot), *hollow_entries(points)]
+    return [*group_entries(data.plot), *accesses, *remarks(data.plot), *hollow_entries(points)]
 
 
 def _footnotes(data: _WallData) -> list[str]:
@@ -269,7 +280,7 @@ def _footnotes(data: _WallData) -> list[str]:
     lines = [
         f"no {roofline.basis} {space.ceiling} ceiling: {roofline.absent.get(space.level, 'not known for this GPU')}"
         for space in data.spaces
-        for roofline in plot.rooflines
+        for roofline in (plot.rooflines[:1] if plot.groups else plot.rooflines)
         if space.bandwidth(roofline) is None
     ]
     groups: dict[tuple[str, str], list[int]] = {}

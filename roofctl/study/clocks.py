@@ -69,6 +69,17 @@ def choose_clocks(
     return Clocks(sm, _l2(table, profile), _memory(table, profile), captured, remarks=remarks), notes
 
 
+def alike(each: Mapping[tuple[str, ...], Clock]) -> list[tuple[Clock, tuple[tuple[str, ...], ...]]]:
+    """Captures by clock, the lowest first: the clock, and the sources of the captures that ran at it."""
+    groups: list[tuple[Clock, tuple[tuple[str, ...], ...]]] = []
+    for sources, clock in sorted(each.items(), key=lambda entry: entry[1].hz):
+        if groups and clock.hz / groups[-1][0].hz - 1 <= _APART:
+            groups[-1] = (groups[-1][0], (*groups[-1][1], sources))
+        else:
+            groups.append((clock, (sources,)))
+    return groups
+
+
 def _each(table: KernelTable, device: Device) -> dict[tuple[str, ...], Clock]:
     """Clocks of several captures, where they are apart; empty otherwise."""
     if len(table.captures) < 2:  # noqa: PLR2004 - one clock has nothing to differ from
