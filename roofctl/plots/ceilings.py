@@ -44,11 +44,18 @@ def strokes(data: PlotData) -> list[tuple[Roofline, Stroke]]:
 
 def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
     """A slope per level up to its ridge, and the peak from the leftmost ridge to the right edge; of each group."""
+    shared = [level for level in data.roof_levels if len(data.roofs) > 1 and _is_shared(level, data)]
     for part in data.roofs:
-        _draw_ceilings(ax, part, colored=colored)
+        _draw_ceilings(ax, part, shared, colored=colored)
 
 
-def _draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
+def _is_shared(level: str, data: PlotData) -> bool:
+    """Whether all groups have the same slope: memory runs at its own clock."""
+    rates = [b.bytes_per_second for roofline in data.rooflines if (b := roofline.bandwidth(level))]
+    return len(rates) == len(data.rooflines) and max(rates) == min(rates)
+
+
+def _draw_ceilings(ax: Axes, data: PlotData, shared: Sequence[str], *, colored: bool) -> None:
     left, right = ax.get_xlim()
     for roofline, stroke in strokes(data):
         for level in data.roof_levels:
@@ -59,7 +66,7 @@ def _draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             ax.plot(
                 [left, end[0]],
                 [start / data.rate_unit, end[1] / data.rate_unit],
-                color=data.hue or ceiling_look(level, data.options, colored=colored).color,
+                color=(level not in shared and data.hue) or ceiling_look(level, data.options, colored=colored).color,
                 linestyle=stroke.dashes or look.dashes,
                 linewidth=stroke.width,
                 alpha=stroke.alpha,
@@ -216,10 +223,10 @@ def label_ceilings(ax: Axes, data: PlotData, obstacles: Obstacles, *, colored: b
             _label_peak(ax, label, peaks, part, obstacles)
     for level in data.roof_levels:
         own = ceiling_look(level, data.options, colored=colored).color
-        known = {tuple(labels): part for part in reversed(data.roofs) if (labels := level_labels(level, part))}
-        for texts, part in known.items():
-            shared = len(known) < len(data.roofs)  # memory runs at its own clock: the slopes of SM clocks lie together
-            _label_slope(ax, level, texts, part, obstacles, color=own if shared else part.hue or own)
+        shared = _is_shared(level, data)
+        for part in data.roofs[:1] if shared else data.roofs:
+            if labels := level_labels(level, part):
+                _label_slope(ax, level, labels, part, obstacles, color=own if shared else part.hue or own)
 
 
 def width_beside(data: PlotData) -> float:

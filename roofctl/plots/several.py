@@ -21,6 +21,7 @@ from roofctl.plots.kernel_table import lay_out_table
 from roofctl.plots.outliers import Outlier, outliers
 from roofctl.plots.page import settings
 from roofctl.plots.style import PlotOptions, group_hues
+from roofctl.plots.text import plain
 from roofctl.roofline.model import KernelPoints, Peak, Point, Roofline
 
 _PANEL_ABOVE: Final = 16.0
@@ -101,8 +102,9 @@ def _draw_panel(frame: Frame, ax: Axes, data: PlotData, far: Sequence[Outlier]) 
 def _composed(groups: Sequence[Group], options: PlotOptions, hues: Sequence[str]) -> PlotData:
     """The data of all groups, the longest kernels first; kernels of the same name and type have one number."""
     each = [compose([group.roofline], group.kernels, options) for group in groups]
+    # Names without those of captures: one name is one kernel, whichever captures it is in.
     entries = [
-        (kernel, name, owner)
+        (kernel, name.removesuffix(plain(f" ({kernel.note})")), owner)
         for owner, data in enumerate(each)
         for kernel, name in zip(data.kernels, data.names, strict=True)
     ]
