@@ -102,7 +102,7 @@ def look_options(command: Callable[..., None]) -> Callable[..., None]:
     "--walls",
     callback=_spaces,
     metavar="SPACE[,SPACE]",
-    help="Draw memory walls instead: global, shared or global,shared.",
+    help="Draw memory walls: alone global, shared or global,shared; with --mode global, inside the roofline.",
 )
 @click.option("--spread", is_flag=True, help="Error bars: slowest to fastest launch.")
 @click.option("--normalize", is_flag=True, help="Percent of each kernel's own roof.")
@@ -189,14 +189,20 @@ def _print(analysis: Analysis, request: PictureRequest, others: Sequence[Analysi
 
 def _check_together(options: dict[str, Any]) -> None:
     """Refuse options that have no meaning for the picture."""
-    if options["ceiling_levels"] and (options["walls"] or options["mode"] == "time"):
+    if options["ceiling_levels"] and ((options["walls"] and not options["mode"]) or options["mode"] == "time"):
         raise click.UsageError("--ceiling-level belongs to rooflines, not to memory walls and times")
-    if options["walls"] and (options["mode"] or options["model"] == "flop" or options["levels"]):
-        raise click.UsageError("--walls is a picture of its own: without --mode, --level and --model flop")
+    if options["walls"] and (options["model"] == "flop" or options["mode"] == "time"):
+        raise click.UsageError("--walls belongs to the instruction model: without --model flop and --mode time")
+    if options["walls"] and options["levels"] and not options["mode"]:
+        raise click.UsageError("--walls alone has no levels; with --mode multi it is part of the roofline")
+    if options["mode"] and "shared" in options["walls"]:
+        raise click.UsageError(
+            "--walls shared is a picture of its own, without --mode: its transactions are of 128 bytes, not 32"
+        )
     scale = next((name for name in ("normalize", "panels") if options[name]), None)
     if scale and (options["walls"] or options["mode"] in ("time", "hierarchical")):
         raise click.UsageError(f"--{scale} belongs to rooflines of many kernels")
-    if options["walls"]:
+    if options["walls"] and not options["mode"]:
         check_wall_options(options)
     if options["mode"] == "time":
         check_time_options(options)

@@ -22,7 +22,7 @@ from roofctl.plots.style import PlotOptions
 from roofctl.plots.style_file import load_look, restyle, set_look
 from roofctl.plots.terminal import terminal
 from roofctl.plots.time import time
-from roofctl.plots.walls import walls
+from roofctl.plots.walls import check_accesses, walls
 from roofctl.quantities import catalogue
 from roofctl.roofline.model import KernelPoints, Roofline, all_levels
 from roofctl.roofline.walls import Space, wall_points
@@ -41,10 +41,10 @@ class PictureRequest:
 
     ``mode`` None is one kernel on all its levels, or many kernels. No ``levels`` are all of them, of many kernels HBM.
     ``ceiling_levels`` are those whose ceilings are drawn; none are the levels of the points. With ``walls`` the picture
-    is of the memory walls of these address spaces. ``all_peaks`` draws the peaks of work that no kernel does.
-    ``normalize`` draws percent of each kernel's own roof, ``panels`` one panel per GPU and clock, or per capture.
-    ``styles`` are presets or YAML files, ``look`` are values by the keys ``plots.look.LOOKS``; ``labels``, ``colors``
-    and ``markers`` are ``NAME=VALUE``, of a kernel or a level.
+    is of the memory walls of these address spaces, with a ``mode`` they are inside its roofline. ``all_peaks`` draws
+    the peaks of work that no kernel does. ``normalize`` draws percent of each kernel's own roof, ``panels`` one panel
+    per GPU and clock, or per capture. ``styles`` are presets or YAML files, ``look`` are values by the keys
+    ``plots.look.LOOKS``; ``labels``, ``colors`` and ``markers`` are ``NAME=VALUE``, of a kernel or a level.
     """
 
     mode: Mode | None = None
@@ -92,7 +92,7 @@ def picture(analysis: Analysis, request: PictureRequest, others: Sequence[Analys
     if others and (request.walls or request.mode in ("time", "hierarchical")):
         kind = "memory walls" if request.walls else "times" if request.mode == "time" else "one kernel on all levels"
         raise InputError(f"a picture of {kind} is of one GPU", hint="give the captures of one GPU at a time")
-    if request.walls:
+    if request.walls and request.mode is None:
         return _walls(analysis, request)
     if request.mode == "time":
         return _times(analysis, request)
@@ -139,11 +139,23 @@ def _rates(
     if request.mode == "hierarchical":
         analysis = several.group_of_longest(analysis)
     groups = several.groups_of([analysis, *others], per_capture=request.panels)
+    if request.walls and len(groups) > 1:
+        raise InputError(
+            "memory walls inside a roofline are of one GPU at one clock",
+            hint="give the captures of one clock, or leave --mode out for the walls alone",
+        )
     if len(groups) > 1 or request.normalize:
         notes = several.notes_of([analysis, *others])
         return Picture(notes, partial(_grouped, (analysis, *others), groups, request, ax))
     kernels, levels, notes, one = _shown(analysis, request)
     draw = partial(hierarchical if one else multi, ax=ax)
+    if request.walls:
+        accesses, more = wall_points(analysis.results.kernels, request.walls)
+        by_number = dict(zip((each.number for each in analysis.results.points), accesses, strict=True))
+        accesses = [by_number[kernel.number] for kernel in kernels]
+        check_accesses(accesses, request.walls)
+        draw, notes = partial(draw, accesses=accesses), (*notes, *more)
+        request = replace(request, ceiling_levels=request.ceiling_levels or ("l1", *(request.levels or levels)))
     return Picture(notes, partial(_drawn, analysis, request, kernels, draw, levels))
 
 

@@ -32,6 +32,7 @@ def set_limits(ax: Axes, data: PlotData, heights: Sequence[float] = (), without:
     Points ``without`` which the limits are taken are drawn as arrows at the edge.
     """
     points = [point for point in data.points if point not in without]
+    points += [point for access in data.accesses for point in access.points]
     ridges = [
         ridge
         for roofline in data.rooflines

@@ -32,6 +32,7 @@ class PlotData:
     (``groups``, by name) there is one roofline for each: ``owners`` are the groups of the kernels, ``hues`` the colours
     of the groups where colour distinguishes them, and ``hue`` that of a single one. ``percent``: rates are percent of
     each point's own roof. ``colors`` are those of labeled kernels by number, where several pictures share them.
+    ``accesses`` are the global loads and stores of the kernels, in their order, drawn against the memory walls.
     """
 
     rooflines: tuple[Roofline, ...]
@@ -45,6 +46,7 @@ class PlotData:
     hue: str = ""
     percent: bool = False
     colors: Mapping[int, str] = field(default_factory=dict)
+    accesses: tuple[KernelPoints, ...] = ()
 
     @property
     def units(self) -> AxisUnits:

@@ -135,9 +135,9 @@ def write_numbers(ax: Axes, data: PlotData, outliers: Sequence[Outlier], obstacl
     """The number of each labeled kernel beside its points, and the values of points at the edge."""
     far = {id(outlier.point): outlier for outlier in outliers}
     numbered = [
-        (position_of(ax, point, data), data.numbers[index], size_of(data, index, point.level) / 2)
+        (position_of(ax, point, data), data.numbers[index], _radius(data, index, point))
         for index in data.labeled
-        for point in data.points_of(data.kernels[index])
+        for point in (*data.points_of(data.kernels[index]), *(data.accesses[index].points if data.accesses else ()))
         if id(point) not in far
     ]
     values = [
@@ -149,6 +149,11 @@ def write_numbers(ax: Axes, data: PlotData, outliers: Sequence[Outlier], obstacl
         if not outlier.hidden
     ]
     label_points(ax, numbered, values, obstacles)
+
+
+def _radius(data: PlotData, index: int, point: Point) -> float:
+    """Of a marker, in points: those of accesses have all one size."""
+    return size_of(data, index, point.level) / 2 if point.level in data.levels else _SIZE / 2
 
 
 def _number(data: PlotData, index: int) -> str:

@@ -128,13 +128,8 @@ def walls(
     ``names`` are those of the rooflines where they are of one GPU at several clocks.
     Raises InputError when no kernel has a point.
     """
+    check_accesses(kernels, spaces)
     drawn = tuple(index for index, kernel in enumerate(kernels) if kernel.points)
-    if not drawn:
-        reasons = list(dict.fromkeys(f"{access}: {why}" for k in kernels for access, why in k.missing.items()))
-        raise InputError(
-            f"no kernel has a {' or '.join(spaces)} memory access to draw ({'; '.join(reasons[:_REASONS])})",
-            hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
-        )
     with settings(options.font):
         plot = compose(rooflines[:1] if names else rooflines, kernels, options)
         if names:
@@ -159,6 +154,17 @@ def walls(
             ]
             number_points(ax, numbers, obstacles)
         return frame.finish()
+
+
+def check_accesses(kernels: Sequence[KernelPoints], spaces: Sequence[str]) -> None:
+    """Raise InputError with the reasons when no kernel has an access to draw."""
+    if any(kernel.points for kernel in kernels):
+        return
+    reasons = list(dict.fromkeys(f"{access}: {why}" for k in kernels for access, why in k.missing.items()))
+    raise InputError(
+        f"no kernel has a {' or '.join(spaces)} memory access to draw ({'; '.join(reasons[:_REASONS])})",
+        hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
+    )
 
 
 def _rate_limits(data: _WallData) -> tuple[float, float]:

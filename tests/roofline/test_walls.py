@@ -206,8 +206,10 @@ def test_as_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--walls", "texture"], "'texture' is not global or shared"),
         (["--walls", ""], "is not global or shared"),
-        (["--walls", "global", "--mode", "multi"], "--walls is a picture of its own"),
-        (["--walls", "global", "--model", "flop"], "--walls is a picture of its own"),
+        (["--walls", "global", "--mode", "time"], "--walls belongs to the instruction model"),
+        (["--walls", "global", "--model", "flop"], "--walls belongs to the instruction model"),
+        (["--walls", "global", "--level", "l2"], "--walls alone has no levels"),
+        (["--walls", "shared", "--mode", "multi"], "--walls shared is a picture of its own"),
         (["--walls", "global", "--spread"], "--spread belongs to rooflines, not to memory walls"),
         (["--walls", "global", "--instructions", "issued"], "--instructions issued belongs to rooflines"),
         (["--mode", "time", "--instructions", "issued"], "--instructions issued belongs to the rooflines of rates"),
