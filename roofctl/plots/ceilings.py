@@ -13,6 +13,7 @@ from roofctl.core.units import prefixed
 from roofctl.plots.axes import to_data, to_points, width_of
 from roofctl.plots.data import PlotData, held_down
 from roofctl.plots.labels import LINE_TEXT_SIZE, along_line, write_along
+from roofctl.plots.legend import NARROW
 from roofctl.plots.placement import Obstacles
 from roofctl.plots.style import FAINT, INK, ceiling_look, level_look, work_color
 from roofctl.plots.text import width
@@ -313,7 +314,10 @@ def _label_slope(
     peak /= data.rate_unit
     left = max(ax.get_xlim()[0], ax.get_ylim()[0] * ridge / peak)  # where the line enters the picture
     start, end = to_points(ax, left, peak * left / ridge), to_points(ax, ridge, peak)
-    tries = [along_line(start, end, label, obstacles) for label in labels]
-    # The fullest text that covers nothing; when none does, the cheapest.
-    best = next((placed for placed in tries if placed.free), min(tries, key=lambda placed: placed.cost))
-    write_along(ax, best, obstacles, color=color, gid="ceiling-label")
+    name = data.label(level)
+    # The fullest text that covers nothing; where even the name has no space, no text is better than one on another.
+    for label in dict.fromkeys((*(labels[1:] if width_of(ax) < NARROW and len(labels) > 1 else labels), name)):
+        placed = along_line(start, end, label, obstacles)
+        if placed.free:
+            write_along(ax, placed, obstacles, color=color, gid="ceiling-label")
+            break

@@ -74,7 +74,8 @@ def hierarchical(
         entries = [*draw_hierarchical(frame.ax, data), *inner_walls.entries(data)]
         inner_walls.draw_accesses(frame.ax, data, [level_look("l1", options).color] * len(accesses))
         obstacles = _annotate(frame, data, entries, colored=True)
-        label_levels(frame.ax, data, obstacles)
+        if lacking := label_levels(frame.ax, data, obstacles):
+            frame.add_note(f"of the roof: {', '.join(lacking)}")
         return frame.finish()
 
 

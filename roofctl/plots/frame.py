@@ -127,13 +127,7 @@ class Frame:
         if rows > 1:
             height = min(height, max(_PANEL_SHAPE * _cells(panels, width)[0][1], _LEAST_PANEL))
             high = top - above + rows * (above + height + bottom)
-        notes = [
-            line
-            for note in labels.footnotes
-            for line in text.wrap(
-                textwrap.shorten(note, _NOTE_LONGEST, placeholder=text.ELLIPSIS), NOTE_SIZE, width + _LEFT * 0.8
-            )
-        ]
+        notes = [line for note in labels.footnotes for line in _wrapped(note, width)]
         figure = Figure(figsize=(wide / INCH, high / INCH), dpi=options.dpi, facecolor="white")
         FigureCanvasAgg(figure)
         axes = tuple(
@@ -201,6 +195,10 @@ class Frame:
         write_notes(self.figure, _LEFT * 0.3, base - bottom - below, self.notes, wide)
         return self.figure
 
+    def add_note(self, note: str) -> None:
+        """One more footnote."""
+        self.notes += _wrapped(note, self.width)
+
     def add_legend(self, entries: Sequence[LegendEntry], obstacles: Obstacles, ax: Axes | None = None) -> None:
         """The legend of the last axes, or of ``ax``, where the options want it."""
         ax = ax or self.axes[-1]
@@ -216,6 +214,12 @@ class Frame:
     def _legend_height(self) -> float:
         legend = self.axes[-1].get_legend()
         return float(legend.get_window_extent().height) * INCH / self.figure.dpi + _TABLE_GAP if legend else 0.0
+
+
+def _wrapped(note: str, width: float) -> list[str]:
+    """A footnote below axes of this width, in lines."""
+    short = textwrap.shorten(note, _NOTE_LONGEST, placeholder=text.ELLIPSIS)
+    return text.wrap(short, NOTE_SIZE, width + _LEFT * 0.8)
 
 
 def _rows(panels: Sequence[Panel], width: float) -> int:

@@ -87,7 +87,7 @@ def lay_out_table(
         others = [k for k in map(data.kernels.__getitem__, rest) if (k.number, k.kernel, k.note) not in own]
         share = _share_text(share_of(others) if others and not data.owners else None)
         color_of_rest = "" if grouped else REST
-        rows.append(TableRow("", color_of_rest, f"{len(rest)} others", "", share))
+        rows.append(TableRow("", color_of_rest, f"{len(rest)} other{'s' if len(rest) > 1 else ''}", "", share))
     height = data.options.size[1] * INCH - _AROUND
     most = len(rows) if data.options.size[0] * INCH < NARROW else max(1, int(height / ROW - _TABLE_HEAD))
     return _lay_out_rows(rows, data.options.legend_rows or most)

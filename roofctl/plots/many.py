@@ -143,7 +143,7 @@ def write_numbers(ax: Axes, data: PlotData, outliers: Sequence[Outlier], obstacl
     values = [
         (
             outlier.position(ax),
-            " ".join(filter(None, [_number(data, outlier.index), outlier.text])),
+            ": ".join(filter(None, [_number(data, outlier.index), outlier.text])),
         )
         for outlier in outliers
         if not outlier.hidden

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from roofctl.core.errors import InputError
 from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES
 from roofctl.plots import text
-from roofctl.plots.axes import dress, line_obstacles, log_axes, to_points
+from roofctl.plots.axes import dress, line_obstacles, log_axes, to_points, width_of
 from roofctl.plots.axis_units import rate_text
 from roofctl.plots.ceilings import Stroke, strokes
 from roofctl.plots.data import PlotData, compose, for_whom, label_some
@@ -40,6 +40,10 @@ _WALL_SIZE: Final = 7.0
 _REST_SIZE: Final = 4.0
 _MARKER_SIZE: Final = 7.0
 _NAME_CHARACTERS: Final = 11
+_NARROW_PANEL: Final = 230.0
+_NARROW_CHARACTERS: Final = 8
+"""Characters in a line of a wall's name, and in panels of less width (points)."""
+
 _REASONS: Final = 4
 _MARKERS: Final[Mapping[str, str]] = {"load": "v", "store": "^"}
 
@@ -134,11 +138,14 @@ def walls(
         plot = compose(rooflines[:1] if names else rooflines, kernels, options)
         if names:
             plot = replace(plot, rooflines=tuple(rooflines), groups=tuple(names), hues=group_hues(len(names)))
-        data = _WallData(plot, tuple(_SPACES[name] for name in spaces), drawn)
+        wanted = tuple(_SPACES[name] for name in spaces)
+        # A panel without a point would be an empty one: a footnote says why.
+        seen = {point.work for kernel in kernels for point in kernel.points}
+        data = _WallData(plot, tuple(space for space in wanted if space.name in seen), drawn)
         rest = [index for index in drawn if index not in data.labeled]
         table = lay_out_table(data.plot, data.labeled, rest, data.color)
         labels = FrameText(
-            "Memory walls" if options.title is None else options.title, options.subtitle, _footnotes(data)
+            "Memory walls" if options.title is None else options.title, options.subtitle, _footnotes(data, wanted)
         )
         panels = [space.panel for space in data.spaces]
         frame = Frame.blank(labels, panels, options, table=table, above=_ABOVE)
@@ -234,9 +241,11 @@ def _draw_wall(ax: Axes, space: _Space, wall: Wall, top: float) -> None:
         gid=f"wall-{space.name}",
         zorder=2,
     )
-    name = "\n".join(textwrap.wrap(wall.name, _NAME_CHARACTERS))
+    narrow = width_of(ax) < _NARROW_PANEL
+    lines = textwrap.wrap(wall.name, _NARROW_CHARACTERS if narrow else _NAME_CHARACTERS)
+    lines = [] if narrow and not wall.main else lines  # its value says enough
     ax.annotate(
-        f"{name}\n{_fraction_text(wall.intensity)}",
+        "\n".join([*lines, _fraction_text(wall.intensity)]),
         (wall.intensity, 1),
         xycoords=("data", "axes fraction"),
         xytext=(0, 3),
@@ -280,7 +289,7 @@ def _entries(data: _WallData) -> list[LegendEntry]:
     return [*group_entries(data.plot), *accesses, *remarks(data.plot), *hollow_entries(points)]
 
 
-def _footnotes(data: _WallData) -> list[str]:
+def _footnotes(data: _WallData, wanted: Sequence[_Space]) -> list[str]:
     """One line per ceiling that is missing, then one per space and reason for the kernels without a point."""
     plot = data.plot
     lines = [
@@ -291,7 +300,7 @@ def _footnotes(data: _WallData) -> list[str]:
     ]
     groups: dict[tuple[str, str], list[int]] = {}
     for index, kernel in enumerate(plot.kernels):
-        for space in data.spaces:
+        for space in wanted:
             reasons = {why for access, why in kernel.missing.items() if access.startswith(space.name)}
             if reasons and not any(point.work == space.name for point in kernel.points):
                 groups.setdefault((space.name, "; ".join(sorted(reasons))), []).append(index)

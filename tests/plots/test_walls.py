@@ -75,7 +75,8 @@ def test_the_table_has_the_drawn_kernels_under_their_own_numbers() -> None:
 
 def test_a_missing_ceiling_is_a_footnote_and_walls_are_drawn_to_the_top() -> None:
     bare = replace(h200(without=("l1",)), absent={"l1": "not measured"})
-    figure = walls([bare], [accesses("a")], ("global", "shared"), PlotOptions())
+    kernels = [accesses("a"), accesses("b", space="shared")]
+    figure = walls([bare], kernels, ("global", "shared"), PlotOptions())
     assert texts(figure, "footnote") == [
         "no theoretical L1 ceiling: not measured",
         "no theoretical Shared ceiling: not known for this GPU",
