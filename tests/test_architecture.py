@@ -54,7 +54,7 @@ OWNERS: dict[str, set[str]] = {
     },
     "pyarrow": {"readers", "output/parquet"},
     "matplotlib": {"api", "plots"},
-    "plotly": {"plots"},
+    "plotly": set(),
     "numpy": {"launches", "plots", "readers"},
     "rich": {"output"},
     "pydantic": {"captures/read", "gpus"},

@@ -68,7 +68,8 @@ def bank_conflicts(facts: KernelFacts, limits: Thresholds, way: str) -> Finding 
     counter = ", by a counter up to 8% too high" if hardware else ""
     text = (
         f"{per_instruction:.1f} wavefronts per shared-memory {way} (1 for 4-byte elements without conflict, "
-        f"4 for 16-byte ones{counter}): bank conflicts; pad the rows, or permute the columns"
+        f"4 for 16-byte ones{counter}): bank conflicts; pad the rows by one element (tile[32][33]), "
+        "or permute the columns"
     )
     return Finding(f"bank_conflicts_{way}s", text, {"wavefronts_per_instruction": per_instruction, "l1_share": share})
 

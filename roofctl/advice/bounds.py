@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from roofctl.advice import access
 from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds
 from roofctl.core.precisions import PRECISIONS
@@ -13,6 +14,7 @@ from roofctl.core.units import percent
 _HELPS: Final[Mapping[str, str]] = {
     "hbm": "move fewer bytes: narrower types, no array read twice, reuse in L2, L1 or registers",
     "l2": "keep what is used again in shared memory or registers, and use whole sectors",
+    "l2_input": "write full sectors: neighbouring threads to consecutive addresses, gathered in shared memory first",
     "l1": "load wider words, and keep what is used again in registers",
     "shared": "use wider accesses, keep values in registers, or exchange them by shuffles",
     "issue": "do more per instruction: wider loads, fused multiply-adds, packed types, fewer index computations",
@@ -39,6 +41,12 @@ _KINDS: Final[Mapping[str, str]] = {
 }
 """Stable names of findings, where they are not ``RESOURCE_bound``."""
 
+_PIPES: Final[Mapping[str, str]] = {
+    **{name: name.upper() for name in ("fma", "alu", "fp64", "fp16", "xu", "lsu")},
+    "tex": "texture",
+    "tensor": "tensor",
+}
+
 _SMALLEST_STEP: Final = 8
 """Registers of a thread are given out in steps of eight."""
 
@@ -46,7 +54,7 @@ _REGISTERS: Final = 65_536
 """32-bit registers of a multiprocessor, on all GPUs from Kepler on."""
 
 
-def resource(facts: KernelFacts, _limits: Thresholds) -> Finding | None:
+def resource(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     """A resource near its ceiling, with the ways out."""
     limit = facts.text("limit")
     name = "atomics" if limit == "serialised" else limit
@@ -56,22 +64,40 @@ def resource(facts: KernelFacts, _limits: Thresholds) -> Finding | None:
     figures: dict[str, float | int] = {f"{name}_use": use}
     text = _HELPS[name]
     parts = facts.numbers("shared_wavefronts", "l1_transactions")
-    if name == "l1" and parts and parts[1]:
-        share = min(1.0, 4 * parts[0] / parts[1])
+    share = min(1.0, 4 * parts[0] / parts[1]) if parts and parts[1] else 0.0
+    if name == "l1" and share >= limits.finding_share:
         figures["shared_share"] = share
         text = f"{percent(share)} of the traffic are shared-memory wavefronts; {text}"
-    return Finding(_KINDS.get(name, f"{name}_bound"), f"at {percent(use)} of {_ceiling(facts, name)}: {text}", figures)
+    if name == "shared":
+        text = _of_shared(facts, limits, figures) or text
+    full = use < limits.near_roof and name in _PIPES
+    at = f"the queue of {_ceiling(facts, name)} is full" if full else f"at {percent(use)} of {_ceiling(facts, name)}"
+    return Finding(_KINDS.get(name, f"{name}_bound"), f"{at}: {text}", figures)
+
+
+def _of_shared(facts: KernelFacts, limits: Thresholds, figures: dict[str, float | int]) -> str:
+    """What helps where one kind of access is most of shared memory's work: atomics, or conflicts; else empty."""
+    atomics, everything = facts.number("shared_atomic_wavefronts"), facts.number("l1_data_wavefronts")
+    if atomics and everything and atomics >= limits.shared_binds * everything:
+        figures["atomic_share"] = share = min(1.0, atomics / everything)
+        return (
+            f"{percent(share)} of its work are atomics: give each warp a copy of its own (privatise) and add them up "
+            "at the end, or combine equal addresses within the warp first (__match_any_sync)"
+        )
+    if any(access.bank_conflicts(facts, limits, way) for way in ("load", "store")):
+        return "its wavefronts are bank conflicts for the most part: remove those first"
+    return ""
 
 
 def _ceiling(facts: KernelFacts, name: str) -> str:
-    pipes = ("fma", "alu", "fp64", "fp16", "xu", "lsu", "tex", "tensor")
-    if name in pipes:
-        return f"the {name.upper() if name not in ('tensor', 'tex') else name} pipe"
+    if name in _PIPES:
+        return f"the {_PIPES[name]} pipe"
     words = {
         "issue": "the issue slots",
         "atomics": "one atomic unit",
         "system": "the host link",
         "peer": "the peer link",
+        "l2_input": "the way into L2",
     }
     return words.get(name, f"the {facts.label(name)} ceiling")
 
@@ -118,7 +144,11 @@ def _more_in_flight(facts: KernelFacts, figures: dict[str, float | int], limits:
     if occupancy is None:
         return "more warps in flight, or more independent work per thread"
     figures["occupancy"], figures["occupancy_limit"] = occupancy
-    limiter = facts.text("limiter")
+    waves, limiter = facts.number("waves_per_sm"), facts.text("limiter")
+    if waves is not None and waves < 1 and occupancy[0] < limits.held_down * occupancy[1]:
+        return "the grid does not fill the GPU: split the work into more blocks, or give each thread independent work"
+    if occupancy[0] < limits.held_down * occupancy[1]:
+        limiter = ""  # the warps that there are do not reach what it allows
     if occupancy[1] < limits.full_occupancy and limiter == "registers" and (step := _fewer_registers(facts)):
         figures["registers_per_thread"] = step[0]
         now, most = step

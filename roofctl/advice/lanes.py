@@ -16,7 +16,11 @@ def divergence(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     if active >= limits.active_lanes:
         return None
     threads = facts.size("block")
-    partial = f"; blocks of {threads} threads leave part of a warp empty" if threads and threads % WARP_THREADS else ""
+    partial = (
+        f"; blocks of {threads} {'thread' if threads == 1 else 'threads'} leave part of a warp empty"
+        if threads and threads % WARP_THREADS
+        else ""
+    )
     text = (
         f"{WARP_THREADS * active:.1f} of {WARP_THREADS} lanes active, {percent(1 - active)} of the issued work lost: "
         f"warps diverge; let all threads of a warp take the same branch, and the same number of iterations{partial}"

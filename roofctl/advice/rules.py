@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from roofctl.advice import access, arithmetic, bounds, lanes, library, size
+from roofctl.advice import access, arithmetic, bounds, lanes, library, loads, size
 from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds, thresholds
 
@@ -17,6 +17,9 @@ _RULES: Final[tuple[Callable[[KernelFacts, Thresholds], Finding | None], ...]] =
     size.tail,
     bounds.latency,
     library.names,
+    loads.untiled_product,
+    loads.narrow_loads,
+    loads.leaves_l2,
     partial(access.uncoalesced, way="load"),
     partial(access.uncoalesced, way="store"),
     partial(access.bank_conflicts, way="load"),

@@ -31,11 +31,20 @@ class Thresholds:
     one_slice: float
     main_stall: float
     full_occupancy: float
+    held_down: float
     launch_close: float
     idle_share: float
     tail_waves: float
     tail_part: float
     tail_lost: float
+    l2_input_per_l2: float
+    stream_hbm: float
+    memory_instructions: float
+    loads_per_fma: float
+    untiled_fma_share: float
+    l2_misses: float
+    l2_reuse: float
+    l2_volume: float
     finding_share: float
     unit_stride_sectors: float
     widest_unit_stride_sectors: float

@@ -151,8 +151,9 @@ def validate(files: tuple[Path, ...]) -> None:
 def _report(path: Path) -> bool:
     """Print one file's result; True when it is bad."""
     from roofctl.gpus.check import file_problems
+    from roofctl.gpus.limits import excess_problems
 
-    problems = file_problems(path)
+    problems = file_problems(path) or excess_problems(path)
     put(f"{'bad ' if problems else 'ok  '} {path}")
     for problem in problems:
         put(f"     {problem}")

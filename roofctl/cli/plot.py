@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofctl.cli import page
 from roofctl.cli.common import put, say, say_notes, talk_options, terminal_width, use_color
 from roofctl.cli.inputs import (
     analyses_of,
@@ -111,7 +112,13 @@ def look_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--color", "colors", multiple=True, metavar="NAME=COLOR", help="Color of a kernel or level.")
 @click.option("--marker", "markers", multiple=True, metavar="NAME=MARKER", help="Marker of a kernel or level: s, ^.")
 @look_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="A .png, .svg or .pdf file.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A .png, .svg or .pdf file, or .html for a page to explore (extra html).",
+)
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--terminal", "in_terminal", is_flag=True, help="Draw on stdout, as wide as the terminal.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="With --terminal: ASCII characters only.")
@@ -135,11 +142,15 @@ def plot(output: Path | None, force: bool, in_terminal: bool, ascii_only: bool, 
       roofctl plot capture.csv --walls global,shared
       roofctl plot capture.csv --terminal
       roofctl plot capture.csv --mode time --model flop
+      roofctl plot capture.csv -o roofline.html
     """
     from roofctl.plots.page import check_target
 
     _check_together(options)
     _check_terminal(options, output, in_terminal=in_terminal, ascii_only=ascii_only)
+    if output and output.suffix.lower() in page.SUFFIXES:
+        _write_page(output, options, force=force)
+        return
     if output:
         check_target(output, force=force)
     analysis, *others = analyses_of(request_of(options, advice=False))
@@ -185,6 +196,22 @@ def _print(analysis: Analysis, request: PictureRequest, others: Sequence[Analysi
     put(text, styled=True)
     say_notes(notes)
     check_read(analysis)
+
+
+def _write_page(output: Path, options: dict[str, Any], *, force: bool) -> None:
+    """The page instead of a picture, with the levels, walls and title that were asked for."""
+    from roofctl.output.html_data import PageOptions
+    from roofctl.plots.look import LOOKS
+
+    given = {
+        "--mode time": options["mode"] == "time",
+        **{f"--{name}": options[name] for name in ("spread", "normalize", "panels")},
+        **{f"--{name}": options[f"{name}s"] for name in ("label", "color", "marker", "style")},
+        **{f"--{name.replace('_', '-')}": options.get(name) for name in LOOKS if name != "title"},
+    }
+    page.refuse(given, "is for pictures; a page has controls of its own")
+    shown = PageOptions(options["levels"], options["walls"], options["title"] or "")
+    page.write(output, options, force=force, option="-o", shown=shown)
 
 
 def _check_together(options: dict[str, Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofctl.cli import page
 from roofctl.cli.common import put, say, say_notes, show_as, talk_options, terminal_width
 from roofctl.cli.inputs import analysis_of, check_read, check_time_options, input_options, request_of
 
@@ -40,8 +42,24 @@ if TYPE_CHECKING:
     help="Columns of the table or of Markdown, repeatable or with commas: kernel, time, limit, hbm-bandwidth ...",
 )
 @click.option("--times", is_flag=True, help="The times that bound a launch: compute, each level, the launch itself.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Instead: a page to explore, one .html file that needs no network (extra html).",
+)
+@click.option("--force", is_flag=True, help="Replace the file of --html if it exists.")
 @talk_options
-def report(form: str, advice: bool, times: bool, wide: bool, columns: tuple[str, ...], **options: Any) -> None:
+def report(
+    form: str,
+    advice: bool,
+    times: bool,
+    wide: bool,
+    columns: tuple[str, ...],
+    html: Path | None,
+    force: bool,
+    **options: Any,
+) -> None:
     """List kernels with time, rate, intensity per level, fraction of each roof, and what bounds them.
 
     INPUT is a capture (roofctl profile), an ncu report (.ncu-rep), or what a profiler printed: ncu --csv (raw or
@@ -58,7 +76,14 @@ def report(form: str, advice: bool, times: bool, wide: bool, columns: tuple[str,
       roofctl report metrics.csv timing.csv events.csv --profile v100s
       roofctl report capture.csv --top 20 --format json > report.json
       roofctl report capture.csv --times --model flop
+      roofctl report capture.csv --html report.html
     """
+    if html:
+        given = {"--times": times, "--wide": wide, "--columns": columns}
+        given[f"--format {form}"] = form != "table"
+        page.refuse(given, "is for text on stdout: --html writes a page instead")
+        page.write(html, options, force=force, option="--html")
+        return
     shown = [name.strip().lower() for text in columns for name in text.split(",")]
     _check_options(form, times=times, columns=bool(shown))
     if times:
@@ -105,6 +130,8 @@ def _print_after(analysis: Analysis, form: str, *, advice: bool, full: bool) -> 
     from roofctl.output import report as reports
 
     results = analysis.results
+    if form == "md":
+        print_incomplete(analysis)
     if form == "md" and analysis.rooflines:
         put(f"\n{reports.ceilings_markdown(analysis)}")
     if advice:
@@ -128,6 +155,8 @@ def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> No
         show_as("json", document=timetable.document(analysis, timings, [note.text for note in notes]))
     else:
         show_as(form, *views[form](timings), wide=wide)
+    if form in ("table", "md"):
+        print_incomplete(analysis)
     if form == "md":
         put(f"\n{ceilings_markdown(analysis)}")
     if form == "table":
@@ -138,11 +167,20 @@ def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> No
     say_notes([*analysis.capture_notes, *notes])
 
 
+def print_incomplete(analysis: Analysis) -> None:
+    """Under a table, on stdout: each capture whose run did not end as it should."""
+    from roofctl.output.captions import incomplete_lines
+
+    lines = incomplete_lines(analysis)
+    put("\n" + "\n\n".join(lines) if lines else "", newline=bool(lines))
+
+
 def print_table(analysis: Analysis, names: Sequence[str] = (), *, wide: bool = False) -> None:
     """The kernel table on stdout, and on stderr the ceilings it compares with."""
     from roofctl.output.captions import describe_ceilings
     from roofctl.output.kernel_table import table
 
     show_as("table", *table(analysis.results, names), wide=wide)
+    print_incomplete(analysis)
     if analysis.rooflines:
         say(describe_ceilings(analysis))

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from roofctl.core.errors import InputError
+
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
@@ -22,3 +24,19 @@ def atomic_path(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: Path, *, force: bool, option: str = "-o") -> Path:
+    """``path``. Raises InputError when no file can be written there, or it would replace one without ``force``.
+
+    ``option`` is the one that named it, for hints.
+    """
+    if path.is_dir():
+        raise InputError(f"{path} is a folder", hint=f"choose another name with {option}")
+    if path.exists() and not force:
+        raise InputError(f"{path} exists", hint=f"choose another name with {option}, or replace it with --force")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist", hint=f"create it, or choose another with {option}")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"the folder {path.parent} cannot be written to", hint=f"choose another with {option}")
+    return path

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from roofctl.gpus.ceilings import measured_roofline, theoretical_roofline
+from roofctl.gpus.limits import excesses
 from roofctl.gpus.schema import Fact, GpuProfile, Measured
 from roofctl.gpus.store import FoundProfile
 from roofctl.roofline.model import Bandwidth, Clock, Roofline
@@ -37,7 +38,7 @@ def details(found: FoundProfile, measured: Measured | None) -> dict[str, Any]:
         "chip": profile.chip,
         "die": profile.die,
         "facts": {key: _fact(profile, fact) for key, fact in profile.facts()},
-        "notes": list(profile.notes),
+        "notes": [*profile.notes, *(_excesses(profile, measured) if measured else ())],
         "theoretical": roofline_data(theoretical_roofline(profile)),
         "measured": None if measured is None else _measured(profile, measured),
         "flops": list(_flops(profile)),
@@ -83,6 +84,11 @@ def _fact(profile: GpuProfile, fact: Fact[Any]) -> dict[str, Any]:
 
 def _measured(profile: GpuProfile, measured: Measured) -> dict[str, Any]:
     return roofline_data(measured_roofline(profile, measured)) | measured.model_dump(mode="json")
+
+
+def _excesses(profile: GpuProfile, measured: Measured) -> Iterator[str]:
+    for excess in excesses(profile, measured):
+        yield f"not to be trusted: {excess.text}"
 
 
 def _flops(profile: GpuProfile) -> Iterator[dict[str, Any]]:

@@ -39,8 +39,8 @@ def match_device(
 
 
 def plain_name(device_name: str) -> str:
-    """A device name without what tools add or drop: case, "NVIDIA", "Tesla" and nvprof's " (0)"."""
-    text = re.sub(r"\s*\(\d+\)$", "", " ".join(device_name.split())).casefold()
+    """A device name without what tools add or drop: case, "NVIDIA", "Tesla", nvprof's " (0)", MIG's " MIG 1g.18gb"."""
+    text = re.sub(r"( mig \S+)?\s*(\(\d+\))?$", "", " ".join(device_name.split()).casefold())
     return text.removeprefix("nvidia ").removeprefix("tesla ")
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import base_name, some
 from roofctl.core.notes import Note
+from roofctl.launches.join import in_several
 from roofctl.launches.statistics import GroupedRows, statistics
 from roofctl.launches.table import OTHER_CLOCKS, TIME_AND_CLOCK, LaunchTable, PartInfo
 from roofctl.quantities import catalogue
@@ -73,11 +74,13 @@ def aggregate(table: LaunchTable, group: Group) -> KernelTable:
     caveats: list[Mapping[str, str]] = []
     infos: list[CaptureInfo] = []
     bounds = by_part["part"].to_numpy().searchsorted(range(len(table.parts) + 1))
+    ambiguous = in_several(table.parts, table.captures)
     for capture, indices in enumerate(table.captures):
         members = [table.parts[index] for index in indices]
         tables = [by_part.iloc[bounds[index] : bounds[index + 1]] for index in indices]
         notes[capture] += [note for member in members for note in member.notes]
         notes[capture] += _notes_on_times(members, tables)
+        notes[capture] += [_ambiguous(table, index) for index in indices if index in ambiguous]
         if len(members) > 1:
             joined, texts = _joined(members, tables, keys)
             pieces.append(joined.assign(capture=capture))
@@ -90,6 +93,19 @@ def aggregate(table: LaunchTable, group: Group) -> KernelTable:
         by_part = pd.concat([by_part[by_part["part"].isin(alone)], *pieces])
         by_part = by_part.sort_values("capture", kind="stable")
     return KernelTable(by_part.drop(columns="part").reset_index(drop=True), tuple(infos), tuple(caveats))
+
+
+def _ambiguous(table: LaunchTable, index: int) -> Note:
+    """A warning on a part that could belong to several captures."""
+    captures = [
+        [table.parts[i].source for i in indices if i != index] for indices in table.captures if index in indices
+    ]
+    others = ", ".join(captures[0])
+    return Note(
+        f"{table.parts[index].source} could belong to several of these captures; it is read with {others}. "
+        "Give the files of one run at a time to be sure",
+        warning=True,
+    )
 
 
 def _quantities(parts: Sequence[PartInfo]) -> list[str]:
@@ -287,7 +303,7 @@ def _by_time(parts: Sequence[PartInfo]) -> list[int]:
     """Indices of parts, the one whose time is to be trusted first: unpatched before patched."""
     timed = [i for i, part in enumerate(parts) if "seconds" in part.quantities]
     rest = [i for i in range(len(parts)) if i not in timed]
-    return [*sorted(timed, key=lambda i: _trust(parts[i])), *rest]
+    return [*sorted(timed, key=lambda i: _trust(parts[i])), *sorted(rest, key=lambda i: _trust(parts[i]))]
 
 
 def _trust(part: PartInfo) -> tuple[bool, bool, bool, str]:
@@ -297,7 +313,9 @@ def _trust(part: PartInfo) -> tuple[bool, bool, bool, str]:
 
 def _by_caveat(parts: Sequence[PartInfo], column: str) -> list[int]:
     name = next((q for q in catalogue().quantities if column == q or column.startswith(q + "_")), column)
-    return sorted(range(len(parts)), key=lambda i: bool(parts[i].caveats.get(name)))
+    # Of equally exact values that with the time goes first, as rates and shares of time belong to it.
+    order = _by_time(parts)
+    return sorted(order, key=lambda i: bool(parts[i].caveats.get(name)))
 
 
 _TIMES_APART: Final = 1.2
@@ -323,7 +341,7 @@ def _times_apart(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -> s
     return ""
 
 
-def _ambiguous(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -> list[Note]:
+def _ambiguous_names(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -> list[Note]:
     """A warning on names of a file that only times and that may mean several of the kernels counted."""
     pairs = list(zip(parts, tables, strict=True))
     counted = {name for part, table in pairs if part.counters for name in table["kernel"]}
@@ -345,7 +363,13 @@ def _notes_on_times(parts: Sequence[PartInfo], tables: Sequence[pd.DataFrame]) -
         patched = any(parts[i].patched for i in others) and not parts[chosen].patched
         why = ", without patched instructions" if patched else ""
         notes.append(Note(f"times are those of {parts[chosen].source}{why}; the other runs' times are left out"))
-    notes += _ambiguous(parts, tables)
+    # A file with times of its own keeps its clock for them.
+    of_clocks = [i for i in _by_time(parts) if "sm_clock_hz" in parts[i].quantities]
+    clocked = next((i for i in of_clocks if "seconds" not in parts[i].quantities), None)
+    if chosen >= 0 and clocked is not None and "sm_clock_hz" not in parts[chosen].quantities:
+        text = f"{parts[chosen].source} has the times and no SM clock: the clock is that of {parts[clocked].source}"
+        notes.append(Note(text, warning=True))
+    notes += _ambiguous_names(parts, tables)
     apart = _times_apart(parts, tables)
     notes += [Note(apart, warning=True)] if apart else []
     counts = {part.source: table["launches"].sum() for part, table in zip(parts, tables, strict=True)}

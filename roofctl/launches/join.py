@@ -131,6 +131,27 @@ def captures_of(parts: Sequence[PartInfo]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(capture) for capture in captures)
 
 
+def in_several(parts: Sequence[PartInfo], captures: Sequence[Sequence[int]]) -> frozenset[int]:
+    """Indices of parts that have joined one capture of several, and would have fitted another as well."""
+    if len(captures) < 2:  # noqa: PLR2004 - one capture leaves no choice
+        return frozenset()
+    kinds = [_kind(part) for part in parts]
+    example = dict(zip(kinds, parts, strict=True))
+    alike = {frozenset(kinds[i] for i in indices) for indices in captures}
+    fits: dict[tuple[object, object], bool] = {}
+    found = set()
+    for indices in captures:
+        own = frozenset(kinds[i] for i in indices)
+        for index in indices if len(indices) > 1 else ():
+            for other in alike - {own}:
+                pair = (kinds[index], other)
+                if pair not in fits:
+                    fits[pair] = not any(_conflict(parts[index], example[kind]) for kind in other)
+                if fits[pair]:
+                    found.add(index)
+    return frozenset(found)
+
+
 def _kind(part: PartInfo) -> tuple[frozenset[str], ...]:
     """All that ``_conflict`` looks at."""
     return frozenset(part.quantities), frozenset(name for name, text in part.caveats.items() if text), part.counters

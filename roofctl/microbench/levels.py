@@ -9,9 +9,11 @@ from typing import Final
 
 from roofctl.core.errors import DeviceError
 from roofctl.core.levels import CALIBRATED, LEVEL_ALIASES, CeilingUnit
+from roofctl.gpus import limits
 from roofctl.gpus.schema import GpuProfile
-from roofctl.microbench import arithmetic, caches, launch, limits, memory, tensor
+from roofctl.microbench import arithmetic, caches, launch, memory, tensor
 from roofctl.microbench.bench import Bench, Manner, Probe, Sampled, Variant
+from roofctl.microbench.gate import gate
 from roofctl.microbench.outcomes import Absent, Ceiling, Outcome, Sweep
 from roofctl.microbench.sampling import measure, scale_to
 from roofctl.microbench.table import HELPER_SOURCES, MIXES, TENSOR_SOURCES, TENSOR_TYPES, builds_for
@@ -63,7 +65,7 @@ def _ceiling(profile: GpuProfile, level: Level, name: str, chosen: str, mixes: d
     """A ceiling whose every mix has passed the gate."""
     limit = level.limit(profile, name)
     warnings = {
-        mix: limits.gate(
+        mix: gate(
             limit,
             sampled.result.median,
             level.unit,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from roofctl.core.levels import CeilingUnit, unit_of
+from roofctl.gpus.limits import Limit
 from roofctl.microbench.bench import Sampled, describe
-from roofctl.microbench.limits import Limit
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from roofctl.core.units import prefixed, rate
 from roofctl.roofline.model import ISSUE, TRUST, WORK_LABELS, Bandwidth, Peak, Roofline
 from roofctl.study.analyse import Analysis
+
+_LISTED: Final = 3
 
 
 def clock_texts(analysis: Analysis) -> list[str]:
@@ -26,9 +29,18 @@ def clock_texts(analysis: Analysis) -> list[str]:
     return texts
 
 
+def incomplete_lines(analysis: Analysis) -> list[str]:
+    """A sentence for each of the first captures whose run did not end as it should, and the number of the others."""
+    texts = analysis.incomplete
+    more = len(texts) - _LISTED
+    return [*texts[:_LISTED], f"and {more:,} more incomplete captures"] if more > 1 else list(texts)
+
+
 def subtitle(analysis: Analysis, rooflines: Sequence[Roofline]) -> str:
-    """GPU, SM clock, and basis and GPU of the ceilings, for the line under the title of a picture."""
-    return " · ".join([*gpu_texts(analysis), *clock_texts(analysis), ceilings_text(analysis, rooflines)])
+    """The line under the title of a picture: GPU, SM clock, basis and GPU of the ceilings, incomplete captures."""
+    incomplete = ["incomplete capture"] if analysis.incomplete else []
+    texts = [*gpu_texts(analysis), *clock_texts(analysis), ceilings_text(analysis, rooflines), *incomplete]
+    return " · ".join(texts)
 
 
 def gpu_texts(analysis: Analysis) -> list[str]:

@@ -12,7 +12,7 @@ from roofctl.core.errors import InputError
 from roofctl.core.levels import LEVELS
 from roofctl.core.notes import Note
 from roofctl.output import several
-from roofctl.output.captions import subtitle
+from roofctl.output.captions import incomplete_lines, subtitle
 from roofctl.plots.figure import Axes, Figure, hierarchical, multi
 from roofctl.plots.look import LOOKS
 from roofctl.plots.page import save
@@ -165,6 +165,8 @@ def _grouped(analyses: Sequence[Analysis], groups: Sequence[Group], request: Pic
     check_drawable([kernel for group in groups for kernel in group.kernels], levels)
     groups = several.drawn(groups, common=request.all_peaks)
     options = _options(analyses[0], request, analyses[0].rooflines, levels, several.subtitle(analyses, groups))
+    others = [line for each in analyses[1:] for line in (*incomplete_lines(each), *each.clocks.remarks)]
+    options = replace(options, remarks=(*options.remarks, *others))
     if request.panels and len(groups) > 1:
         return panels(groups, options, percent=request.normalize)
     return normalized(groups, options, ax=ax) if request.normalize else overlay(groups, options, ax=ax)
@@ -238,7 +240,7 @@ def _options(
         ceiling_levels=request.ceiling_levels,
         own_levels=tuple(catalogue().levels),
         subtitle=under_title or subtitle(analysis, rooflines),
-        remarks=analysis.clocks.remarks,
+        remarks=(*incomplete_lines(analysis), *analysis.clocks.remarks),
     )
     for style in request.styles:
         options = load_look(style, options)

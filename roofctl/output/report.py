@@ -59,12 +59,13 @@ def _own_quantities() -> dict[str, Any]:
 
 
 def head(analysis: Analysis) -> dict[str, Any]:
-    """What every document begins with: schema, model, source, gpu, ceilings."""
+    """What every document begins with: schema, model, source, what is incomplete, gpu, ceilings."""
     profile, clock = analysis.profile, analysis.clock
     return {
         "schema": SCHEMA,
         "model": analysis.results.model,
         "source": list(analysis.sources),
+        "incomplete": list(analysis.incomplete),
         "gpu": {
             "name": next(iter(analysis.device.names), None),
             "profile": analysis.ceilings_gpu.profile if analysis.ceilings_gpu else None,

@@ -29,7 +29,7 @@ _INSTRUCTION: Final = (
     *("l1_global_sectors", "l1_local_sectors", "l1_lsu_sectors", "shared_wavefronts", *L1_PARTS),
     *("thread_instructions", "sm_clock_hz", "grid", "block", "source"),
     *("issued_gips", "issued_of_peak", "thread_efficiency", "lost_fraction", "predicated_on_fraction"),
-    *("verdict", "advice", "rank", "counted_launches"),
+    *("verdict", "advice", "rank", "counted_launches", "incomplete"),
 )
 
 _FLOP: Final = (
@@ -39,7 +39,7 @@ _FLOP: Final = (
     *("l1_intensity", "l2_intensity", "hbm_intensity", "of_peak"),
     *("limit", "limit_use", "headroom_seconds", "all_counted", "use"),
     *("flops_caveat", "integer_instructions", "sm_clock_hz", "grid", "block", "source"),
-    *("verdict", "advice", "rank", "counted_launches"),
+    *("verdict", "advice", "rank", "counted_launches", "incomplete"),
 )
 
 COLUMNS: Final[Mapping[Model, tuple[str, ...]]] = {"instruction": _INSTRUCTION, "flop": _FLOP}
@@ -104,6 +104,7 @@ def _common(result: Result, model: Model) -> dict[str, Any]:
         "block": kernel.block,
         "source": kernel.source,
         "rank": kernel.rank,
+        "incomplete": kernel.incomplete or None,
         **{name: kernel[name] for name in (*_OF_KERNEL, *(quantity.name for quantity in catalogue().own))},
     }
     for level in all_levels():

@@ -119,10 +119,12 @@ def subtitle(analyses: Sequence[Analysis], groups: Sequence[Group]) -> str:
     if len(groups) == 1:
         return captions.subtitle(analyses[0], analyses[0].rooflines)
     gpus = gpu_texts(analyses[0])
+    incomplete = ["incomplete capture"] if any(analysis.incomplete for analysis in analyses) else []
     if len(analyses) == 1:
-        return " · ".join([*gpus, *clock_texts(analyses[0]), captions.ceilings_text(analyses[0], [groups[0].roofline])])
+        own = [*clock_texts(analyses[0]), captions.ceilings_text(analyses[0], [groups[0].roofline])]
+        return " · ".join([*gpus, *own, *incomplete])
     bases = " and ".join(dict.fromkeys(group.roofline.basis for group in groups))
-    return f"{len(analyses)} GPUs, each at its own clock · {bases} ceilings"
+    return " · ".join([f"{len(analyses)} GPUs, each at its own clock", f"{bases} ceilings", *incomplete])
 
 
 def notes_of(analyses: Sequence[Analysis]) -> tuple[Note, ...]:

@@ -16,7 +16,17 @@ from roofctl.study.analyse import Analysis
 COLUMNS: Final = (
     *("kernel", "short_name", "launches", "seconds", "seconds_total", "time_share", "compute_seconds", "compute_work"),
     *(f"{level}_seconds" for level in LEVELS),
-    *("launch_seconds", "limit", "limit_use", "bound_seconds", "of_bound", "missing", "caveats", "source"),
+    *(
+        "launch_seconds",
+        "limit",
+        "limit_use",
+        "bound_seconds",
+        "of_bound",
+        "missing",
+        "caveats",
+        "source",
+        "incomplete",
+    ),
 )
 """Names of a row, in order. Seconds are per launch but for ``seconds_total``; null where not known."""
 
@@ -42,6 +52,7 @@ def rows(timings: Sequence[Timing]) -> list[dict[str, Any]]:
             "missing": dict(timing.missing),
             "caveats": dict(timing.caveats),
             "source": timing.source,
+            "incomplete": timing.incomplete or None,
         }
         for timing in timings
     ]

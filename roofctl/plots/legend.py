@@ -126,6 +126,7 @@ def _legend(ax: Axes, entries: Sequence[LegendEntry], columns: int = 1) -> Legen
     legend = ax.legend(
         handles=[e.handle for e in entries],
         labels=["entry"] * len(entries),
+        loc="upper left",  # placed afterwards; the default searches the picture for a place
         fontsize=LEGEND_SIZE,
         borderaxespad=0,
         framealpha=0.95,

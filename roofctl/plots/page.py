@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from roofctl.core.errors import InputError
-from roofctl.core.files import atomic_path
+from roofctl.core.files import atomic_path, check_writable
 from roofctl.plots import text
 from roofctl.plots.axes import LABEL_SIZE
 from roofctl.plots.legend import INCH
@@ -82,7 +81,7 @@ def check_suffix(path: Path) -> str:
     if kind not in _METADATA:
         raise InputError(
             f"{path}: cannot write a figure as {path.suffix or 'a file without suffix'!r}",
-            hint="use a name that ends in .png, .svg or .pdf",
+            hint="use a name that ends in .png, .svg, .pdf or .html",
         )
     return kind
 
@@ -90,15 +89,7 @@ def check_suffix(path: Path) -> str:
 def check_target(path: Path, *, force: bool) -> Path:
     """``path``. Raises InputError when no figure can be written there, or it would replace a file without ``force``."""
     check_suffix(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder", hint="choose another name with -o")
-    if path.exists() and not force:
-        raise InputError(f"{path} exists", hint="choose another name with -o, or replace it with --force")
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {path.parent} does not exist", hint="create it, or choose another with -o")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"the folder {path.parent} cannot be written to", hint="choose another with -o")
-    return path
+    return check_writable(path, force=force)
 
 
 def save(figure: Figure, path: Path) -> None:

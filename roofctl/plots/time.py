@@ -287,10 +287,10 @@ def _level_entries(data: TimeData) -> list[LegendEntry]:
 
 
 def _footnotes(data: TimeData) -> list[str]:
-    """The sums, then one line per thing that is missing or not exact, with its reason."""
+    """Remarks of the caller and the sums, then one line per thing that is missing or not exact, with its reason."""
     plot = data.plot
     absent = plot.rooflines[0].absent
-    lines = [sums(data.timings, plot.levels), *_launch_notes(data)]
+    lines = [*plot.options.remarks, sums(data.timings, plot.levels), *_launch_notes(data)]
     lines += [
         f"no {plot.label(level)} ceiling: {absent.get(level, 'not known')}"
         for level in plot.levels

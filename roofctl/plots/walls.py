@@ -290,7 +290,7 @@ def _entries(data: _WallData) -> list[LegendEntry]:
 
 
 def _footnotes(data: _WallData, wanted: Sequence[_Space]) -> list[str]:
-    """One line per ceiling that is missing, then one per space and reason for the kernels without a point."""
+    """Remarks of the caller, a line per missing ceiling, then one per space and reason for kernels without a point."""
     plot = data.plot
     lines = [
         f"no {roofline.basis} {space.ceiling} ceiling: {roofline.absent.get(space.level, 'not known for this GPU')}"
@@ -305,4 +305,4 @@ def _footnotes(data: _WallData, wanted: Sequence[_Space]) -> list[str]:
             if reasons and not any(point.work == space.name for point in kernel.points):
                 groups.setdefault((space.name, "; ".join(sorted(reasons))), []).append(index)
     lines += [f"no {name} point{for_whom(plot, members)}: {why}" for (name, why), members in groups.items()]
-    return [text.plain(line) for line in lines]
+    return [text.plain(line) for line in (*plot.options.remarks, *lines)]

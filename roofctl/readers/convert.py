@@ -1,12 +1,11 @@
-"""From cells to a frame: launches as every reader hands them over, and their one conversion to numbers."""
+"""From cells to a frame: the one conversion of launches to numbers."""
 
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
@@ -19,6 +18,7 @@ from roofctl.core.errors import InputError
 from roofctl.core.parallel import processors
 from roofctl.core.units import Unit, parse_unit
 from roofctl.quantities import Catalogue
+from roofctl.readers.cells import FEW_CELLS, Cell, Cells
 from roofctl.readers.numbers import (
     COUNTED,
     EXAMPLES,
@@ -31,7 +31,7 @@ from roofctl.readers.numbers import (
     parse_number,
     to_base,
 )
-from roofctl.readers.split import are_digits, coded, content, matches, valued
+from roofctl.readers.split import are_digits, content, matches, valued
 
 LARGEST: Final = 10**18
 """No launch counts more; weighted sums of several counters still fit 64 bits."""
@@ -39,112 +39,13 @@ _EXACT: Final = 2**53
 """Up to here a float holds every integer."""
 _EXACT_DIGITS: Final = 15
 """A float holds every number of up to so many digits exactly enough to tell whether it is an integer."""
-_FEW_CELLS: Final = 4_096
-"""Cells that are worth a call of their own, and a sample of more."""
 _MANY_CELLS: Final = 200_000
 """From here on the work on columns is worth threads, of which more than a few wait for memory."""
 _MOST_THREADS: Final = 4
-_PREFIXES: Final = ("", "min:", "max:", "total:")
 _PERCENT: Final = Unit("percent", 0.01)
-_SHAPE: Final = re.compile(r"\(\s*\d{1,10}\s*,\s*\d{1,10}\s*,\s*\d{1,10}\s*\)")
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A value as printed, with its unit and the line it stands on."""
-
-    text: str
-    unit: str
-    line: int
-
-
-@dataclass
-class Cells:
-    """One counter of a table, by launch: texts (null where there is no cell), the lines they stand on, and units.
-
-    ``units`` are texts by the codes ``unit_of``, or one for all. ``place`` orders counters that begin on one line.
-    ``begin`` is the line that orders it among others, where that is not the one of its first cell.
-    ``plain``: all cells are known to be plain numbers under this decimal separator, or missing.
-    """
-
-    texts: Any
-    lines: Any
-    units: Sequence[str]
-    unit_of: Any = None
-    place: int = 0
-    begin: int | None = None
-    plain: DecimalSeparator | None = None
-
-    def take(self, rows: Any) -> Cells:
-        """The cells of some launches."""
-        unit_of = None if self.unit_of is None else self.unit_of[rows]
-        return replace(self, texts=self.texts.take(pa.array(rows)), lines=self.lines[rows], unit_of=unit_of)
-
-
-class Texts:
-    """A column of texts as codes into its distinct texts, which are in order of appearance."""
-
-    def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-        self._pieces: list[Any] = []
-
-    def codes(self, array: Any) -> Any:
-        """Codes of some cells."""
-        found, texts = coded(array)
-        return np.array([self._codes.setdefault(text, len(self._codes)) for text in texts] or [0], np.int32)[found]
-
-    def add(self, array: Any) -> None:
-        """Take the cells of the next rows."""
-        self._pieces.append(self.codes(array))
-
-    def column(self, change: Callable[[str], str] = str) -> tuple[list[str], Any]:
-        """The distinct texts, each after ``change``, and the codes of all rows."""
-        return [change(text) for text in self._codes], np.concatenate(self._pieces or [np.zeros(0, np.int32)])
-
-
-@dataclass
-class Launches:
-    """Launches of one table, or summaries of ``launches`` each, before their cells are numbers.
-
-    ``identity`` has distinct texts and a code per launch; ``cells`` map counters to mean (or only) values, and with
-    ``min:``, ``max:`` and ``total:`` before the name to what a summary prints beside the mean. ``names`` are all
-    counters with a value, known to roofctl or not, by process.
-    """
-
-    identity: Mapping[str, tuple[Sequence[str], Any]]
-    cells: dict[str, Cells]
-    names: Mapping[str, set[str]]
-    launches: Any
-    is_summary: bool = False
-    run: str = ""
-    """What is put behind the process where a file holds several runs."""
-
-    def __len__(self) -> int:
-        return len(self.launches)
-
-    def processes(self) -> tuple[list[str], Any]:
-        """The distinct processes, and a code per launch."""
-        texts, codes = self.identity["process"]
-        return [f"{text}{self.run}" for text in texts], codes
-
-
-def prefix_of(name: str) -> tuple[int, str]:
-    """Which value of a counter a name of ``Launches.cells`` means, as a number, and the name of the counter."""
-    begin = name.find(":") + 1
-    return _PREFIXES.index(name[:begin]), name[begin:]
-
-
-def shape(text: str) -> str:
-    """A launch shape as ``(x, y, z)``; a plain product or an empty cell gives an empty string."""
-    return text.strip() if _SHAPE.fullmatch(text.strip()) else ""
-
-
-def count(text: str) -> int:
-    """A count cell such as ``Invocations``: digits with or without thousands separators."""
-    return int(re.sub(r"\D", "", text))
 
 
 @dataclass
@@ -289,20 +190,17 @@ def without_spaces(texts: Any) -> Any:
 
 def grouped(columns: Sequence[Cells]) -> list[slice]:
     """Slices of neighbouring columns, which together have few cells: a call costs more than those."""
-    groups = np.cumsum([len(cells.texts) for cells in columns]) // _FEW_CELLS
+    groups = np.cumsum([len(cells.texts) for cells in columns]) // FEW_CELLS
     cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(columns)]
     return [slice(begin, end) for begin, end in itertools.pairwise(cuts) if end > begin]
 
 
 def distinct(columns: Sequence[Cells]) -> tuple[Any, Any]:
     """The cells of some columns, "" for null, and None; distinct ones of a column that repeats them, and codes."""
-    texts = columns[0].texts if len(columns) == 1 else pa.concat_arrays([cells.texts for cells in columns])
-    texts = texts.fill_null("") if texts.null_count else texts
-    single = len(columns) == 1 and columns[0].unit_of is None and len(texts) > _FEW_CELLS
-    if not single or len(texts[:_FEW_CELLS].unique()) > _FEW_CELLS // 8:
-        return texts, None
-    found = texts.dictionary_encode()
-    return found.dictionary, found.indices.to_numpy()
+    if len(columns) == 1:
+        return columns[0].distinct()
+    texts = pa.concat_arrays([cells.texts for cells in columns])
+    return texts.fill_null("") if texts.null_count else texts, None
 
 
 def in_threads(work: Callable[[_A], _B], parts: Sequence[_A], cells: int) -> list[_B]:

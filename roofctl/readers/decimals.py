@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from roofctl.readers.convert import (
-    Cells,
-    Launches,
-    all_plain,
-    distinct,
-    grouped,
-    in_threads,
-    plain_texts,
-    prefix_of,
-    without_spaces,
-)
+from roofctl.readers.cells import Cells, Launches, prefix_of
+from roofctl.readers.convert import all_plain, distinct, grouped, in_threads, plain_texts, without_spaces
 from roofctl.readers.numbers import AMBIGUOUS, EVIDENCE, Evidence
 from roofctl.readers.split import content, matches
 

@@ -157,6 +157,11 @@ def error_lines(scan: Scan) -> list[str]:
     return [line for line in scan.banners if line.startswith("==ERROR==")]
 
 
+def ended_early(line: str) -> bool:
+    """Whether a profiler's line says that the run did not end as it should, so that launches may be missing."""
+    return messages.first_of(("application failed", "application killed", "kernel failed"), [line]) is not None
+
+
 def permission_error(source: str, lines: Sequence[str], *, denied: bool = False) -> CounterAccessError | None:
     """The error for a capture that the driver refused, by what both profilers print."""
     if denied or messages.match_of("permission", lines):

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from roofctl.launches.table import IDENTITY
-from roofctl.readers.convert import Cells, Launches, Texts, all_plain, in_threads
-from roofctl.readers.convert import count as count_of
+from roofctl.readers.cells import Cells, Launches, Texts
+from roofctl.readers.cells import count as count_of
+from roofctl.readers.convert import all_plain, in_threads
 from roofctl.readers.numbers import PLAIN, split_glued
-from roofctl.readers.split import Rows, coded, matches, taken, valued
+from roofctl.readers.split import Rows, changes, coded, joined, matches, taken, valued
 from roofctl.readers.tables import CsvTable
 
 _NOTHING: Final = -1
@@ -48,25 +49,24 @@ class Form:
 
 @dataclass
 class _Counter:
-    """Cells of one counter, block by block: launches, lines, units, and texts by column of values."""
+    """Cells of one counter, block by block: runs, lines, units, and texts by column of values."""
 
-    launches: list[Any] = field(default_factory=list)
+    runs: list[Any] = field(default_factory=list)
     lines: list[Any] = field(default_factory=list)
     units: list[Any] = field(default_factory=list)
     texts: list[list[Any]] = field(default_factory=list)
 
 
 class LongTable:
-    """Launches of such a table."""
+    """Launches of such a table. A run is neighbouring rows of one launch, which has one run nearly always."""
 
     def __init__(self, table: CsvTable, known: frozenset[str], form: Form) -> None:
         self._table, self._known, self._form = table, known, form
         self.skipped = 0
         self.what = form.skip
-        self._launches: dict[tuple[int, ...], int] = {}
-        self._key = {name: Texts() for name in form.key}
-        self._identity = {name: Texts() for name in form.identity}
-        self._process_of: list[str] = []
+        self._runs = 0
+        # By column the cells that stand in the first row of each run, block by block.
+        self._begins: dict[str, list[Any]] = {name: [] for name in (*form.key, *form.identity.values())}
         self._devices: dict[int, str] = {}
         self._units = Texts()
         self._counters: dict[str, _Counter] = {}
@@ -81,18 +81,25 @@ class LongTable:
     def take(self, rows: Rows) -> bool:
         """Take rows."""
         form = self._form
-        launch = self._launch_of(rows)
+        columns = {name: self._column(rows, name) for name in self._begins}
+        begins = np.flatnonzero(np.logical_or.reduce([changes(columns[name]) for name in form.key]))
+        run = np.repeat(np.arange(len(begins), dtype=np.int32), np.diff(begins, append=len(rows)))
+        firsts = {name: taken(column, begins) for name, column in columns.items()}
+        for name, pieces in self._begins.items():
+            pieces.append(firsts[name])
         codes, metrics = self._metrics(rows)
         value = self._column(rows, next(iter(form.values.values())))
-        self._see(launch, codes, metrics, value)
+        self._see(firsts.get(form.identity.get("process", "")), run, codes, metrics, value)
+        run += self._runs
+        self._runs += len(begins)
         if form.skip and "" in metrics:
             self.skipped += int(np.count_nonzero(codes == metrics.index("")))
         if form.device and form.device in metrics:
             for row in np.flatnonzero(codes == metrics.index(form.device)).tolist():
-                self._devices[int(launch[row])] = value[row].as_py().strip()
+                self._devices[int(run[row])] = value[row].as_py().strip()
         known = np.array([name in self._known for name in metrics], np.bool_)[codes]
         order = np.argsort(codes[known], kind="stable")
-        self._store(rows, metrics, np.flatnonzero(known)[order], codes[known][order], launch)
+        self._store(rows, metrics, np.flatnonzero(known)[order], codes[known][order], run)
         return True
 
     def _metrics(self, rows: Rows) -> tuple[Any, list[str]]:
@@ -115,46 +122,20 @@ class LongTable:
         place = self._table.column(name)
         return pa.array([""] * len(rows), pa.string()) if place is None else rows.columns[place]
 
-    def _launch_of(self, rows: Rows) -> Any:
-        """The number of each row's launch; rows of one launch follow each other nearly always."""
-        change = np.zeros(len(rows), np.bool_)
-        change[0] = True
-        codes = [texts.codes(self._column(rows, name)) for name, texts in self._key.items()]
-        for each in codes:
-            change[1:] |= each[1:] != each[:-1]
-        begins = np.flatnonzero(change)
-        before = len(self._launches)
-        keys = zip(*(each[begins].tolist() for each in codes), strict=True)
-        found = [self._launches.setdefault(key, len(self._launches)) for key in keys]
-        launch = np.array(found, np.int64)
-        if len(self._launches) > before:
-            _, first = np.unique(launch, return_index=True)
-            self._begin(rows, begins[first[launch[first] >= before]])
-        return np.repeat(launch, np.diff(begins, append=len(rows)))
-
-    def _begin(self, rows: Rows, firsts: Any) -> None:
-        """Take the identity of new launches, given their first rows."""
-        for name, texts in self._identity.items():
-            texts.add(taken(self._column(rows, self._form.identity[name]), firsts))
-        processes = [""] * len(firsts)
-        if "process" in self._identity:
-            codes, distinct = coded(taken(self._column(rows, self._form.identity["process"]), firsts))
-            processes = [distinct[code] for code in codes.tolist()]
-        self._process_of += processes
-        for process in dict.fromkeys(processes):
-            self._names.setdefault(process, set())
-
-    def _see(self, launch: Any, codes: Any, metrics: list[str], value: Any) -> None:
-        """Note which counters have a value, by process."""
+    def _see(self, process: Any, run: Any, codes: Any, metrics: list[str], value: Any) -> None:
+        """Note which counters have a value, by process; ``process`` is that of each run, None without such a column."""
+        process_of, processes = coded(process) if process is not None else (np.zeros(run[-1] + 1, np.int32), [""])
+        for name in processes:
+            self._names.setdefault(name, set())
         for code, name in enumerate(metrics):
             if (self._form.skip and not name) or all(name in seen for seen in self._names.values()):
                 continue
             rows = np.flatnonzero(codes == code)
             rows = rows[valued(value.take(pa.array(rows)))]
-            for number in np.unique(launch[rows]).tolist():
-                self._names[self._process_of[number]].add(name)
+            for number in np.unique(process_of[run[rows]]).tolist():
+                self._names[processes[number]].add(name)
 
-    def _store(self, rows: Rows, metrics: list[str], chosen: Any, codes: Any, launch: Any) -> None:
+    def _store(self, rows: Rows, metrics: list[str], chosen: Any, codes: Any, run: Any) -> None:
         """Keep the cells of ``chosen`` rows, which are ordered by their ``codes`` into ``metrics``."""
         if not len(chosen):
             return
@@ -162,11 +143,11 @@ class LongTable:
         texts = [self._column(rows, column).take(pick) for column in form.values.values()]
         if form.unit:
             unit = self._units.codes(self._column(rows, form.unit))[chosen]
-        lines, launch = rows.lines[chosen], launch[chosen].astype(np.int32)
+        lines, run = rows.lines[chosen], run[chosen]
         begins = np.flatnonzero(np.diff(codes, prepend=_NOTHING))
         for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(codes)], strict=True):
             counter = self._counters.setdefault(metrics[codes[begin]], _Counter())
-            counter.launches.append(launch[begin:end])
+            counter.runs.append(run[begin:end])
             counter.lines.append(lines[begin:end])
             counter.texts.append([each[begin:end] for each in texts])
             if form.unit:
@@ -174,28 +155,39 @@ class LongTable:
 
     def launches(self) -> Launches:
         """What was taken."""
-        count = len(self._launches)
         form, names = self._form, list(self._counters)
-        pivoted = in_threads(lambda name: self._pivot(name, count), names, count * len(names))
+        begins = {name: joined(pieces) for name, pieces in self._begins.items()}
+        launch = np.zeros(self._runs, np.int64)
+        for name in form.key:
+            codes, texts = coded(begins[name])
+            launch = pa.array(launch * len(texts) + codes).dictionary_encode().indices.to_numpy().astype(np.int64)
+        # Launches are in order of appearance; the first run of each describes it.
+        _, first = np.unique(launch, return_index=True)
+        count = len(first)
+        pivoted = in_threads(lambda name: self._pivot(name, launch, count), names, count * len(names))
         cells = {name: found for columns in pivoted for name, found in columns.items()}
-        identity = {name: texts.column(form.change.get(name, str)) for name, texts in self._identity.items()}
+        identity = {}
+        for name, column in form.identity.items():
+            codes, texts = coded(taken(begins[column], first))
+            identity[name] = [form.change.get(name, str)(text) for text in texts], codes
         if form.device:
-            devices = Texts()
-            devices.add(pa.array([self._devices.get(number, "") for number in range(count)]))
-            identity["device"] = devices.column()
+            devices = [""] * count
+            for run, text in self._devices.items():
+                devices[launch[run]] = text
+            codes, texts = coded(pa.array(devices, pa.string()))
+            identity["device"] = texts, codes
         absent = ([""], np.zeros(count, np.int64))
         amount = np.ones(count, np.int64)
         if form.launches:
-            amounts = [count_of(text) for text in self._key[form.launches].column()[0]]
-            place = form.key.index(form.launches)
-            amount = np.array([amounts[key[place]] for key in self._launches], np.int64)
+            codes, texts = coded(taken(begins[form.launches], first))
+            amount = np.array([count_of(text) for text in texts], np.int64)[codes]
         identity = {name: identity.get(name, absent) for name in IDENTITY}
         return Launches(identity, cells, self._names, amount, bool(form.launches))
 
-    def _pivot(self, name: str, count: int) -> dict[str, Cells]:
+    def _pivot(self, name: str, launch_of: Any, count: int) -> dict[str, Cells]:
         """One cell per launch, the first or the last of several, of each value of a counter."""
         counter = self._counters.pop(name)
-        launch = np.concatenate(counter.launches)
+        launch = launch_of[np.concatenate(counter.runs)]
         place = np.full(count, _NOTHING)
         rows = np.arange(len(launch))
         # Of values for one place numpy keeps the last.

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from roofctl.quantities import catalogue
-from roofctl.readers.convert import Cells, Launches, Texts, shape
+from roofctl.readers.cells import Cells, Launches, Texts, shape
 from roofctl.readers.long_table import Form, LongTable
 from roofctl.readers.split import Rows, coded, valued
 from roofctl.readers.tables import CsvTable

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from roofctl.core.kernel_names import without_casts
-from roofctl.readers.convert import Launches, count
+from roofctl.readers.cells import Launches, count
 from roofctl.readers.split import Rows, equals
 from roofctl.readers.wide_table import WideTable, device_name, rewritten, to_launches
 

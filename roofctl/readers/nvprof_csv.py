@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from roofctl.readers.convert import Cells, Launches, count
+from roofctl.readers.cells import Cells, Launches, count
 from roofctl.readers.long_table import Form, LongTable, unglued
 from roofctl.readers.split import Rows, equals, matches, valued
 from roofctl.readers.tables import CsvTable

@@ -11,7 +11,8 @@ import pandas as pd
 import pyarrow as pa
 
 from roofctl.launches.table import IDENTITY, Part, counts_work
-from roofctl.readers.convert import Cells, Converter, Launches, prefix_of
+from roofctl.readers.cells import Cells, Launches, prefix_of
+from roofctl.readers.convert import Converter
 
 
 def to_parts(batch: Sequence[Launches], converter: Converter) -> list[Part]:

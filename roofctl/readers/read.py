@@ -14,7 +14,8 @@ from roofctl.core.notes import Note
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.readers import databases, diagnose, ncu_csv, nsys, nvprof_csv, text, text_tables
-from roofctl.readers.convert import Converter, Launches
+from roofctl.readers.cells import Launches
+from roofctl.readers.convert import Converter
 from roofctl.readers.decimals import evidence, first_examples
 from roofctl.readers.find_tables import Scan, Scanner
 from roofctl.readers.ncurep import export, packed
@@ -252,7 +253,11 @@ def _all_numbers(blocks: Blocks, source: str, family: str) -> Evidence:
 
 
 def _scan_notes(found: Scan, source: str) -> list[Note]:
-    notes = [Note(f"{source}: the profiler says: {line}", warning=True) for line in diagnose.error_lines(found)]
+    notes = [
+        Note(f"{'incomplete capture ' if cut else ''}{source}: the profiler says: {line}", warning=True, incomplete=cut)
+        for line in diagnose.error_lines(found)
+        for cut in (diagnose.ended_early(line),)
+    ]
     for table in found.tables:
         if table.broken:
             shown = some([str(line) for line in table.broken], 5)

@@ -136,14 +136,14 @@ class Rows:
         if not pieces:
             return Rows.of_fields([], places)
         lines = np.concatenate([piece.lines for piece in pieces])
-        columns = {place: _joined([piece.columns[place] for piece in pieces]) for place in places}
+        columns = {place: joined([piece.columns[place] for piece in pieces]) for place in places}
         if (lines[1:] > lines[:-1]).all():
             return Rows(columns, lines)
         order = np.argsort(lines, kind="stable")
         return Rows({place: taken(array, order) for place, array in columns.items()}, lines[order])
 
 
-def _joined(arrays: Sequence[Any]) -> Any:
+def joined(arrays: Sequence[Any]) -> Any:
     """Arrays one after the other, as a dictionary where one of them is."""
     if len({array.type for array in arrays}) > 1:
         arrays = [array if is_dictionary(array) else array.dictionary_encode() for array in arrays]
@@ -281,6 +281,12 @@ def equals(array: Any, text: str) -> Any:
     if is_dictionary(array):
         return equals(array.dictionary, text)[array.indices.to_numpy()]
     return pc.equal(array, text).to_numpy(zero_copy_only=False)
+
+
+def changes(array: Any) -> Any:
+    """Which cells are unlike the one before; the first one is."""
+    cells = array.indices if is_dictionary(array) else array
+    return np.append(True, pc.not_equal(cells[1:], cells[:-1]).to_numpy(zero_copy_only=False))
 
 
 def are_counts(array: Any) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from roofctl.launches.table import IDENTITY
-from roofctl.readers.convert import Cells, Launches
+from roofctl.readers.cells import Cells, Launches
 from roofctl.readers.long_table import unglued
 from roofctl.readers.split import Rows, coded, is_dictionary
 from roofctl.readers.tables import CsvTable

@@ -76,12 +76,14 @@ def analyse(
     ranks: Mapping[str, int] | None = None,
     with_advice: bool = True,
     memory_label: str = LEVEL_LABELS["hbm"],
+    incomplete: Mapping[str, str] | None = None,
     names: Names = "short",
 ) -> ModelResults:
     """Results of the selected kernels; with a machine also fractions, bounds, verdicts and advice.
 
     ``ranks`` are those of sources that belong to one of a job's processes. ``memory_label`` is how the level ``hbm``
-    is printed. ``names``: what kernels are called; a name rests on all kernels of the table, selected or not.
+    is printed. ``incomplete`` has the reason for each source whose run did not end as it should.
+    ``names``: what kernels are called; a name rests on all kernels of the table, selected or not.
     Where only the other count of instructions was captured it is used, with a note.
     Kernels of several captures stay apart and carry their source; shares are of all kernels'
     time, selected or not. Raises InputError that lists the kernels when the selection is empty, and
@@ -91,7 +93,7 @@ def analyse(
     shorts = short_names(table.frame["kernel"])
     rows, taken = select(table, selection or Selection(), shorts)
     called = row_names(table, shorts, names)
-    kernels = kernels_of(table, rows, [called[row] for row in rows], ranks or {}, memory_label)
+    kernels = kernels_of(table, rows, [called[row] for row in rows], ranks or {}, memory_label, incomplete)
     work = _Work(choice, machine, chip, several=len(table.captures) > 1, with_advice=with_advice)
     if choice.model == "flop":
         flop.check_counted(kernels)

@@ -35,6 +35,7 @@ def evidence(result: InstructionResult, limit: KernelLimit, machine: Machine | N
         "block": _shape(kernel.block),
         "caveats": kernel.caveats,
         "sm_count": limit.size.sm_count,
+        "l2_bytes": machine.l2_bytes if machine else None,
         "launch_seconds": machine.launch_seconds if machine else None,
         "of_flop_peak": _of_peaks(kernel, machine.flop if machine else None),
     }

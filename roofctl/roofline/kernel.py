@@ -32,7 +32,8 @@ class Kernel:
     ``spreads`` holds the smallest and the largest launch of a quantity, where both are known.
     ``rank`` is that of the process of a parallel job, where the input has one. ``occurrence`` is the number of the
     launch among those of its kernel, from 1, where launches are not grouped. ``memory_label`` is how the level
-    ``hbm`` is printed. ``timed_by`` is the profiler whose times they are.
+    ``hbm`` is printed. ``incomplete``: why its capture is not complete; empty where it is. ``timed_by`` is the profiler
+    whose times they are.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Kernel:
     rank: int | None = None
     memory_label: str = LEVEL_LABELS["hbm"]
     occurrence: int | None = None
+    incomplete: str = ""
     timed_by: str = "ncu"
 
     def __getitem__(self, quantity: str) -> Any:
@@ -79,10 +81,12 @@ def kernels_of(
     names: Sequence[str],
     ranks: Mapping[str, int],
     memory_label: str = LEVEL_LABELS["hbm"],
+    incomplete: Mapping[str, str] | None = None,
 ) -> list[Kernel]:
     """Kernels of the rows of ``table``, in the order given; shares are of the time of all kernels of a capture.
 
-    ``names``: what each is called, in the same order. ``ranks`` are by source.
+    ``names``: what each is called, in the same order. ``ranks`` and ``incomplete`` (why a capture is not complete) are
+    by source.
     """
     totals: dict[Any, Any] = {}
     if table.has("seconds"):
@@ -115,6 +119,7 @@ def kernels_of(
                 timed_by=record["timed_by"] or "",
                 memory_label=memory_label,
                 occurrence=record["occurrence"] + 1 if "occurrence" in record else None,
+                incomplete="; ".join((incomplete or {}).get(each, "") for each in source.split(", ")).strip("; "),
             )
         )
     return kernels

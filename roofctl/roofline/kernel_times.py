@@ -83,6 +83,7 @@ def _timing(kernel: Kernel, roofline: Roofline, chip: Chip | None, launch_second
         source=kernel.source,
         memory_label=kernel.memory_label,
         note=note,
+        incomplete=kernel.incomplete,
     )
 
 

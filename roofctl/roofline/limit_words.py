@@ -13,6 +13,7 @@ from roofctl.roofline.model import ABOVE_ROOF
 
 _LABELS: Final[Mapping[str, str]] = {
     "issue": "issue",
+    "l2_input": "L2 input",
     "tensor": "tensor pipe",
     "fp64": "FP64 pipe",
     "fp16": "FP16 pipe",
@@ -41,6 +42,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "tex": "the texture pipe",
     "uniform": "the uniform datapath",
     "l1": "the L1 data stage",
+    "l2_input": "the way into L2 (requests and writes of the multiprocessors)",
     "shared": "shared memory",
     "system": "the link to host memory",
     "peer": "the link to other GPUs",
@@ -69,8 +71,6 @@ STALLS: Final[Mapping[str, str]] = {
 """What stalled warps wait for, by reason."""
 
 _NOTHING_LEFT: Final = 0.97
-_MOSTLY: Final = 0.7
-"""Part of the possible occupancy from which on what limits that is worth naming."""
 
 
 def label(limit: KernelLimit, kernel: Kernel) -> str:
@@ -98,7 +98,7 @@ def sentence(limit: KernelLimit, kernel: Kernel) -> str:
     if limit.name == "serialised":
         return f"serialised: {_serialised(limit)}; atomics on few addresses wait for each other"
     if limit.name == "latency":
-        return f"latency: {_highest(limit, kernel)}{_hidden(limit)}"
+        return f"latency: {_highest(limit, kernel)}{_way_into_l2(limit)}{_hidden(limit)}"
     return f"limited by {_resource(limit, kernel)}"
 
 
@@ -156,6 +156,14 @@ def _highest(limit: KernelLimit, kernel: Kernel) -> str:
     return f"{far}the busiest {counted}resource is {resource_label(name, kernel)} at {percent(resources[name])}"
 
 
+def _way_into_l2(limit: KernelLimit) -> str:
+    """A remark where the way into L2 was not counted, and could be what binds."""
+    most = (limit.fraction("l2") or 0.0) * thresholds().l2_input_per_l2
+    if "l2_input" in limit.uses or most < thresholds().near_roof:
+        return ""
+    return "; the way into L2 could bind and was not counted (roofctl profile --set l2)"
+
+
 def _hidden(limit: KernelLimit) -> str:
     """What hides too little latency: warps, what holds them down, and what they wait for."""
     size, parts = limit.size, list[str]()
@@ -182,7 +190,7 @@ def _of_possible(limit: KernelLimit) -> str:
         return " (the grid has too few blocks to fill the GPU)"
     if size.occupancy_limit is None or not size.limiter:
         return ""
-    full = (size.occupancy or 0.0) >= _MOSTLY * size.occupancy_limit
+    full = (size.occupancy or 0.0) >= thresholds().held_down * size.occupancy_limit
     held = f", held down by {size.limiter}" if full and size.limiter != "warps" else ""
     return f" of {percent(size.occupancy_limit)} possible{held}"
 

@@ -44,7 +44,7 @@ _BY_OPERATIONS: Final[Mapping[str, str]] = {"fp64": "fp64", "fp32": "fma", "fp16
 """The pipe that does the operations of a type outside tensor cores."""
 
 _ORDER: Final = (
-    *("tensor", "fp64", "xu", "tex", "atomics", "system", "peer", "hbm", "l2", "shared", "l1"),
+    *("tensor", "fp64", "xu", "tex", "atomics", "system", "peer", "hbm", "l2", "l2_input", "shared", "l1"),
     *("fma", "alu", "fp16", "uniform", "lsu", "issue"),
 )
 """Of resources whose uses are equal the one that says most is named: a busy pipe also keeps issue busy."""
@@ -147,10 +147,7 @@ def _uses(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | Non
         if moved is not None and bandwidth:
             yield level, _bytes(moved * SECTOR_BYTES / seconds, bandwidth.bytes_per_second)
     yield from _first_level(kernel, traffic["l1"].transactions, roofline, seconds)
-    for resource, quantity in (("system", "system_sectors"), ("peer", "peer_sectors")):
-        link = machine.links.get(resource) if machine else None
-        if link and kernel[quantity] is not None:
-            yield resource, _bytes(kernel[quantity] * SECTOR_BYTES / seconds, link)
+    yield from _links(kernel, machine, seconds)
     issued = kernel["issued_warp_instructions"]
     rate, active = issued / seconds if issued is not None else None, kernel["issue_active"]
     if active is not None:
@@ -158,10 +155,19 @@ def _uses(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | Non
     elif rate is not None and roofline and roofline.peak:
         yield "issue", Use(rate / roofline.peak.per_second, rate, "warp_inst/s")
     yield from _pipes(kernel, machine, seconds)
-    if kernel["atomic_unit"] is not None:
-        yield "atomics", Use(kernel["atomic_unit"])
+    for resource, quantity in (("l2_input", "l2_input"), ("atomics", "atomic_unit")):
+        if kernel[quantity] is not None:
+            yield resource, Use(kernel[quantity])
     if machine and machine.launch_seconds:
         yield "launch", Use(machine.launch_seconds / kernel["seconds"])
+
+
+def _links(kernel: Kernel, machine: Machine | None, seconds: float) -> Iterator[tuple[str, Use]]:
+    """Host and peer memory, where the rate of the link is known."""
+    for resource, quantity in (("system", "system_sectors"), ("peer", "peer_sectors")):
+        link = machine.links.get(resource) if machine else None
+        if link and kernel[quantity] is not None:
+            yield resource, _bytes(kernel[quantity] * SECTOR_BYTES / seconds, link)
 
 
 def _bytes(rate: float, ceiling: float) -> Use:

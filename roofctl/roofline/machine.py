@@ -12,8 +12,8 @@ from roofctl.roofline.model import Clock, Roofline
 class Machine:
     """The GPU that kernels are compared with: both rooflines, and the time of an empty launch, where known.
 
-    ``links`` are bytes per second each way to ``system`` (host) and ``peer`` memory, where known.
-    ``clocks`` are the SM clocks of captures (by their sources) that ran at another one than the rooflines'.
+    ``links`` are bytes per second each way to ``system`` (host) and ``peer`` memory, where known. ``l2_bytes`` is the
+    size of L2. ``clocks`` are the SM clocks of captures (by their sources) that ran at another one than the rooflines'.
     """
 
     instruction: Roofline
@@ -22,6 +22,7 @@ class Machine:
     sm_count: int | None = None
     links: Mapping[str, float] = field(default_factory=dict)
     clocks: Mapping[tuple[str, ...], Clock] = field(default_factory=dict)
+    l2_bytes: int | None = None
 
     def at_clock_of(self, sources: tuple[str, ...]) -> Machine:
         """The machine at the clock of one capture."""

@@ -242,6 +242,24 @@ class Roofline:
         kept = [peak for peak in self.peaks if peak.work in works]
         return replace(self, peak=kept[0], others=tuple(kept[1:])) if kept else self
 
+    def on_sms(self, share: float, absent: Mapping[str, str]) -> Roofline:
+        """The same roofline for a part of the SMs, without the levels that are ``absent`` there."""
+        of_sms = ("l1", "shared")
+        kept = [b for b in self.bandwidths if b.level not in absent]
+
+        def part(bandwidth: Bandwidth) -> Bandwidth:
+            scaled = bandwidth.bytes_per_second * share
+            return replace(bandwidth, bytes_per_second=scaled) if bandwidth.level in of_sms else bandwidth
+
+        return replace(
+            self,
+            peak=replace(self.peak, per_second=self.peak.per_second * share) if self.peak else None,
+            others=tuple(replace(peak, per_second=peak.per_second * share) for peak in self.others),
+            bandwidths=tuple(part(b) for b in kept),
+            shared=part(self.shared) if self.shared else None,
+            absent={**self.absent, **absent},
+        )
+
     def at_clock(self, clock: Clock) -> Roofline:
         """The same roofline with every ceiling of that clock's domain scaled to it."""
         return replace(

@@ -35,7 +35,7 @@ class Timing:
     are known, ``launch_seconds`` is the GPU's. ``missing`` has a reason and ``caveats`` a caveat per
     ``seconds``, ``compute`` or level. ``limit`` is what limits the kernel (``roofctl.roofline.limits``),
     ``limit_use`` the used part of it, ``limit_label`` its name as printed. ``note`` is printed after the name where
-    several captures are shown together.
+    several captures are shown together. ``incomplete``: why its capture is not complete; empty where it is.
     """
 
     kernel: str
@@ -56,6 +56,7 @@ class Timing:
     limit: str | None = None
     limit_use: float | None = None
     limit_label: str = ""
+    incomplete: str = ""
 
     def label(self, bound: str) -> str:
         """A bound as it is printed: a level by its label for this GPU, ``compute`` and ``launch`` as they are."""

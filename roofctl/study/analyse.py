@@ -12,7 +12,7 @@ from roofctl.core.levels import DRAM, level_label
 from roofctl.core.notes import Note
 from roofctl.core.short_names import Names
 from roofctl.gpus import FoundProfile, GpuProfile
-from roofctl.launches.aggregate import Group, aggregate
+from roofctl.launches.aggregate import Group, KernelTable, aggregate
 from roofctl.launches.evaluate import launch_table
 from roofctl.launches.table import Part
 from roofctl.quantities import Chip, catalogue
@@ -32,6 +32,7 @@ from roofctl.study.device import Device, captured_clocks, describe_device, one_d
 from roofctl.study.given import Given, first_given, given_ceilings, with_given
 from roofctl.study.load import Reading, Source, Watch
 from roofctl.study.profile_choice import CeilingsGpu, ceilings_gpu, choose_profile, with_own_ceilings
+from roofctl.study.slices import on_slice
 
 MEASURE_LAUNCH: Final = "roofctl calibrate --level launch measures it"
 
@@ -73,6 +74,7 @@ class Analysis:
     ``ceilings_gpu`` is the GPU of the ceilings. ``profile`` is made of the capture itself where no GPU profile has its
     GPU, and None where the capture does not hold enough. When then none are given either, ``unknown_gpu`` is the error
     that explains it, ``machine`` is None, and ``rooflines`` is empty. Fractions are of the first roofline.
+    ``incomplete`` has a sentence for each capture whose run did not end as it should.
     ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
     Of captures at different clocks (``clocks.each``) fractions are of the first roofline at the capture's clock.
     """
@@ -90,6 +92,7 @@ class Analysis:
     chip: Chip | None = None
     capture_notes: tuple[Note, ...] = ()
     unread: tuple[RoofctlError, ...] = ()
+    incomplete: tuple[str, ...] = ()
     ceilings_gpu: CeilingsGpu | None = None
 
     def label(self, level: str) -> str:
@@ -97,13 +100,45 @@ class Analysis:
         return level_label(level, self.machine.instruction.memory_label if self.machine else DRAM)
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """Kernels of the inputs and the GPU that they ran on, before a model, clocks and ceilings are chosen.
+
+    ``found`` is the GPU profile, or the error that explains why there is none. ``given`` are ceilings of the user.
+    ``incomplete`` has a sentence for each source whose run did not end as it should.
+    """
+
+    sources: tuple[inputs.Source, ...]
+    reading: inputs.Reading
+    device: Device
+    found: FoundProfile | InputError
+    chip_name: str | None
+    kernels: KernelTable
+    notes: tuple[Note, ...]
+    given: Given
+    incomplete: Mapping[str, str]
+
+    @property
+    def profile(self) -> GpuProfile | None:
+        """The GPU profile, None where the GPU is not known."""
+        return None if isinstance(self.found, InputError) else self.found.profile
+
+
 def analyse_inputs(request: AnalysisRequest) -> Analysis:
     """Read the inputs, group their launches to kernels, and compare them with the ceilings of their GPU.
 
     Raises InputError (or CounterAccessError) for inputs that cannot be used.
     """
+    return analyse_loaded(load_kernels(request), request)
+
+
+def load_kernels(request: AnalysisRequest) -> Loaded:
+    """Read the inputs of a request and group their launches to kernels.
+
+    Raises InputError (or CounterAccessError) for inputs that cannot be used.
+    """
     sources = inputs.locate(request.inputs)
-    return _analysed(request, sources, inputs.read_many(sources, request.decimal, request.watch))
+    return _loaded(request, sources, inputs.read_many(sources, request.decimal, request.watch))
 
 
 def analyse_each_gpu(request: AnalysisRequest) -> tuple[Analysis, ...]:
@@ -115,7 +150,7 @@ def analyse_each_gpu(request: AnalysisRequest) -> tuple[Analysis, ...]:
     reading = inputs.read_many(sources, request.decimal, request.watch)
     own = request.profile or request.given
     readings = [reading] if own else _by_gpu(reading)
-    return tuple(_analysed(request, sources, each) for each in readings)
+    return tuple(analyse_loaded(_loaded(request, sources, each), request) for each in readings)
 
 
 def _by_gpu(reading: Reading) -> list[Reading]:
@@ -133,9 +168,10 @@ def _by_gpu(reading: Reading) -> list[Reading]:
     return [apart[0], *(replace(each, unread=()) for each in apart[1:])]
 
 
-def _analysed(request: AnalysisRequest, sources: Sequence[Source], reading: Reading) -> Analysis:
-    """The analysis of what was read, which is of one GPU."""
+def _loaded(request: AnalysisRequest, sources: Sequence[Source], reading: Reading) -> Loaded:
+    """The kernels of what was read, which are of one GPU."""
     notes = [*reading.notes(), *(note for part in reading.parts for note in part.notes)]
+    incomplete = {part.source: note.text for part in reading.parts for note in part.notes if note.incomplete}
     device = describe_device(reading.parts)
     one_device(device)
     given, light = given_ceilings(request.profile, request.given, device)
@@ -143,30 +179,40 @@ def _analysed(request: AnalysisRequest, sources: Sequence[Source], reading: Read
     profile = None if isinstance(found, InputError) else found.profile
     capability = profile.compute_capability if profile else next(iter(device.compute_capabilities), "")
     chip_name = profile.chip if profile else catalogue().chip_of(capability or None, next(iter(device.names), ""))
-    chip = catalogue().chips.get(chip_name or "")
     kernels = aggregate(launch_table(reading.parts, chip_name), request.group)
     own_notes: list[Note] = []
     if not light:
+        chip = catalogue().chips.get(chip_name or "")
         own = carried(reading.parts, device, chip, captured_clocks(kernels.frame, device))
         found, own_notes = with_own_ceilings(found, own, device)
-    profile = None if isinstance(found, InputError) else found.profile
-    clocks, clock_notes = choose_clocks(kernels, device, profile, request.clock)
-    notes += [*profile_notes, *own_notes, *_pascal_l1(capability), *([] if light else clock_notes)]
-    machine, rooflines, ceiling_notes = _ceilings(request, found, clocks, given)
-    notes += ceiling_notes
+    notes += [*profile_notes, *own_notes, *_pascal_l1(capability)]
+    return Loaded(tuple(sources), reading, device, found, chip_name, kernels, tuple(notes), given, incomplete)
+
+
+def analyse_loaded(loaded: Loaded, request: AnalysisRequest) -> Analysis:
+    """Compare kernels with the ceilings of their GPU, in the model and at the clock of the request.
+
+    Raises InputError for ceilings, a clock or a selection that there is not.
+    """
+    device, found, profile = loaded.device, loaded.found, loaded.profile
+    chip = catalogue().chips.get(loaded.chip_name or "")
+    clocks, clock_notes = choose_clocks(loaded.kernels, device, profile, request.clock)
+    machine, rooflines, ceiling_notes = _ceilings(request, loaded, clocks)
+    notes = [*loaded.notes, *([] if loaded.given.file else clock_notes), *ceiling_notes]
     results = analyse(
-        kernels,
+        loaded.kernels,
         machine,
         choice=ModelChoice(request.model, request.instructions, request.precisions),
         chip=chip,
         selection=request.selection,
-        ranks={source.label: source.rank for source in sources if source.rank is not None},
+        ranks={source.label: source.rank for source in loaded.sources if source.rank is not None},
         with_advice=request.advice,
+        incomplete=loaded.incomplete,
         memory_label=machine.instruction.memory_label if machine else DRAM,
         names=request.names,
     )
     return Analysis(
-        sources=reading.labels,
+        sources=loaded.reading.labels,
         results=results,
         device=device,
         profile=profile,
@@ -174,24 +220,28 @@ def _analysed(request: AnalysisRequest, sources: Sequence[Source], reading: Read
         clock=clocks.sm,
         notes=(*notes, *results.notes),
         capture_notes=(*notes, *results.capture_notes),
-        unknown_gpu=found if isinstance(found, InputError) and not given else None,
+        unknown_gpu=found if isinstance(found, InputError) and not loaded.given else None,
         clocks=clocks,
         machine=machine,
         chip=chip,
-        unread=reading.unread,
+        unread=loaded.reading.unread,
+        incomplete=tuple(loaded.incomplete.values()),
         ceilings_gpu=None if isinstance(found, InputError) else ceilings_gpu(found, device),
     )
 
 
 def _ceilings(
-    request: AnalysisRequest, found: FoundProfile | InputError, clocks: Clocks, given: Given
+    request: AnalysisRequest, loaded: Loaded, clocks: Clocks
 ) -> tuple[Machine | None, tuple[Roofline, ...], list[Note]]:
     """The machine, the rooflines to draw, and notes on them; None and () where no ceiling is known."""
+    found, given = loaded.found, loaded.given
     rooflines: tuple[Roofline, ...] = ()
     machine: Machine | None = None
     notes: list[Note] = []
     if not isinstance(found, InputError):
         machine, rooflines, notes = choose_ceilings(found, request.ceilings, request.model, clocks, request.hbm_mix)
+        machine, rooflines, slice_notes = on_slice(machine, rooflines, loaded.device, found.profile)
+        notes = [*notes, *slice_notes]
     elif request.ceilings or request.clock:
         raise found
     if given or (machine and catalogue().levels):

@@ -16,6 +16,7 @@ from roofctl.gpus import (
     measured_roofline,
     theoretical_roofline,
 )
+from roofctl.gpus.limits import excesses
 from roofctl.roofline.machine import Machine
 from roofctl.roofline.model import Model, Roofline
 from roofctl.study.clocks import Clocks
@@ -55,7 +56,9 @@ def choose_ceilings(
     first, launch = chosen[0], launch_seconds(find_measured(found))
     profile = found.profile
     links = profile.link_bytes_per_second
-    machine = Machine(first.instruction, first.flop, launch, profile.sm_count.value, links, clocks.each)
+    machine = Machine(
+        first.instruction, first.flop, launch, profile.sm_count.value, links, clocks.each, profile.l2.bytes.value
+    )
     return machine, tuple(rooflines.of(model) for rooflines in chosen), notes
 
 
@@ -82,6 +85,7 @@ def _by_basis(
             f"there are no measured ceilings for {found.gpu}",
             hint=f"measure them there: roofctl calibrate --profile {profile.name}; or use --ceilings theoretical",
         )
+    wrong = excesses(profile, measured)
     if hbm_mix:
         measured = with_mix(measured, hbm_mix)
     own = measured_roofline(profile, measured)
@@ -90,8 +94,9 @@ def _by_basis(
         return [theoretical], [Note("no floating-point peak was measured on this GPU: ceilings are theoretical")]
     real = _Rooflines(_at_clocks(own, clocks), _at_clocks(flop, clocks) if flop else None)
     mix = f", of {profile.memory_label} by {hbm_mix}" if hbm_mix else ""
-    note = Note(f"ceilings measured {measured.described}{mix}")
-    return ([real, theoretical] if choice == "both" else [real]), [note]
+    notes = [Note(f"ceilings measured {measured.described}{mix}")]
+    notes += [Note(f"{excess.text}: measure again (roofctl calibrate)", warning=True) for excess in wrong]
+    return ([real, theoretical] if choice == "both" else [real]), notes
 
 
 def with_mix(measured: Measured, mix: str) -> Measured:

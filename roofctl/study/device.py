@@ -25,12 +25,16 @@ _CLOCK_SPREAD: Final = 0.05
 
 @dataclass(frozen=True)
 class Device:
-    """Facts about the GPU that the inputs hold; None or empty where they hold none."""
+    """Facts about the GPU that the inputs hold; None or empty where they hold none.
+
+    ``sm_count`` are the SMs that launches could use, ``multiprocessors`` those of the device: of a MIG slice both.
+    """
 
     names: tuple[str, ...] = ()
     compute_capabilities: tuple[str, ...] = ()
     sm_count: int | None = None
     max_sm_clock_hz: float | None = None
+    multiprocessors: int | None = None
 
 
 def describe_device(parts: Sequence[Part]) -> Device:
@@ -40,7 +44,9 @@ def describe_device(parts: Sequence[Part]) -> Device:
     for part in parts:
         names.update(dict.fromkeys(part.frame["device"].dropna().unique()))
         capabilities.update(dict.fromkeys(part.frame["compute_capability"].dropna().unique()))
-    return Device(tuple(names), tuple(capabilities), _attribute(parts, "launch__sm_count"), _max_clock(parts))
+    own = _attribute(parts, "device__attribute_multiprocessor_count")
+    sms = _attribute(parts, "launch__sm_count") or own
+    return Device(tuple(names), tuple(capabilities), sms, _max_clock(parts), own)
 
 
 def _attribute(parts: Sequence[Part], counter: str) -> int | None:

@@ -290,7 +290,8 @@ def _completed(part: Part, label: str, manifest: Manifest, gpu: Gpu | None) -> P
 
 def _notes(label: str, manifest: Manifest) -> list[Note]:
     """Notes on a capture: whether it is incomplete, what was not counted, clock and cache control."""
-    notes = [Note(f"capture {label}: {manifest.incomplete}", warning=True)] if manifest.incomplete else []
+    reason = manifest.incomplete
+    notes = [Note(f"incomplete capture {label}: {reason}", warning=True, incomplete=True)] if reason else []
     notes += [Note(f"capture {label}: {name} was not counted: {why}") for name, why in manifest.left_out.items()]
     controls = (("clock control", manifest.clock_control), ("cache control", manifest.cache_control))
     settings = ", ".join(f"{name} {value}" for name, value in controls if value)

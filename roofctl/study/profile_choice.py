@@ -81,7 +81,7 @@ def choose_profile(name: str | None, device: Device) -> tuple[FoundProfile | Inp
     """
     if name:
         found = find_profile(name)
-        return found, [*_alias_note(found), *_mismatches(found.profile, device)]
+        return found, [*_alias_note(found), *mismatches(found.profile, device)]
     capability = next(iter(device.compute_capabilities), None)
     device_name = next(iter(device.names), None)
     candidates, reason = (
@@ -89,7 +89,7 @@ def choose_profile(name: str | None, device: Device) -> tuple[FoundProfile | Inp
     )
     if device_name and len(candidates) == 1 and reason.startswith("the device name"):
         found = find_profile(candidates[0].name)
-        return found, _mismatches(found.profile, device)
+        return found, mismatches(found.profile, device)
     return _unknown_gpu(device_name, capability, candidates), []
 
 
@@ -98,8 +98,8 @@ def _alias_note(found: FoundProfile) -> list[Note]:
     return [Note(f"GPU profile {found.profile.name} ({found.how})")] if found.how.startswith("alias") else []
 
 
-def _mismatches(profile: GpuProfile, device: Device) -> list[Note]:
-    """A warning where compute capability, name or SM count of the capture contradict the GPU profile."""
+def mismatches(profile: GpuProfile, device: Device) -> list[Note]:
+    """A warning where compute capability or name of the capture contradict the GPU profile."""
     if device.compute_capabilities and profile.compute_capability not in device.compute_capabilities:
         text = (
             f"the capture is from compute capability {device.compute_capabilities[0]}, the GPU profile "
@@ -107,11 +107,6 @@ def _mismatches(profile: GpuProfile, device: Device) -> list[Note]:
         )
     elif device.names and profile.nvml_names.value and not _matches_any(profile, device.names):
         text = f"the capture is from {device.names[0]}, not from the GPU of profile {profile.name}"
-    elif device.sm_count and device.sm_count != profile.sm_count.value:
-        text = (
-            f"the capture ran on {device.sm_count} SMs, the GPU profile {profile.name} has "
-            f"{profile.sm_count.value} (a MIG slice?): ceilings are those of the whole GPU"
-        )
     else:
         return []
     return [Note(text, warning=True)]

@@ -9,11 +9,12 @@ import pytest
 
 from roofctl.core.errors import DeviceError, InputError, VerificationError
 from roofctl.cuda.toolchain import Toolchain, arch_of
-from roofctl.microbench import arithmetic, caches, identify, launch, limits, memory, reference, tensor
+from roofctl.microbench import arithmetic, caches, identify, launch, memory, reference, tensor
 from roofctl.microbench.bench import Bench, Variant
 from roofctl.microbench.calibrate import CalibrationRequest, session
 from roofctl.microbench.checks import check_memory
 from roofctl.microbench.device import ComputeDevice
+from roofctl.microbench.gate import gate
 from roofctl.microbench.levels import LEVELS, sources_for
 from roofctl.microbench.outcomes import Ceiling, Outcome
 from roofctl.microbench.pycuda_device import open_device
@@ -151,8 +152,6 @@ def test_quick_calibration_of_this_gpu(device: ComputeDevice) -> None:
     assert opened.failures == ()
     for ceiling in (outcome for outcome in heard if isinstance(outcome, Ceiling)):
         assert (
-            limits.gate(
-                ceiling.theoretical, ceiling.value, ceiling.unit, ceiling.sm_clock_hz, ceiling.name, profile.name
-            )
+            gate(ceiling.theoretical, ceiling.value, ceiling.unit, ceiling.sm_clock_hz, ceiling.name, profile.name)
             == ""
         ), ceiling.name

@@ -27,8 +27,10 @@ from roofctl.gpus import (
     measured_roofline,
 )
 from roofctl.gpus.check import file_problems
-from roofctl.microbench import identify, limits, memory, reference, results, stats, store
+from roofctl.gpus.limits import Limit
+from roofctl.microbench import identify, memory, reference, results, stats, store
 from roofctl.microbench.bench import Probe, Sampled
+from roofctl.microbench.gate import gate as highest_gate
 from roofctl.microbench.levels import LEVELS, _by_block, chosen_levels, sources_for
 from roofctl.microbench.outcomes import Absent, Ceiling, Sweep
 from roofctl.microbench.table import HELPER_SOURCES, KERNELS, SOURCES
@@ -285,13 +287,13 @@ def test_slab_is_divided_without_overlap(mix: str, arrays: int) -> None:
 # --- limits ---
 
 
-def theoretical(profile: GpuProfile, ceiling: str) -> limits.Limit | None:
+def theoretical(profile: GpuProfile, ceiling: str) -> Limit | None:
     return LEVELS.get(ceiling, LEVELS["tensor"]).limit(profile, ceiling)
 
 
 def gate(profile: GpuProfile, ceiling: str, value: float, clock: float | None) -> str:
     unit = LEVELS.get(ceiling, LEVELS["tensor"]).unit
-    return limits.gate(theoretical(profile, ceiling), value, unit, clock, ceiling, profile.name)
+    return highest_gate(theoretical(profile, ceiling), value, unit, clock, ceiling, profile.name)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ STABLE = [
     "advice",
     "rank",
     "counted_launches",
+    "incomplete",
 ]
 
 
@@ -92,7 +93,17 @@ def test_names_of_a_row_are_stable() -> None:
 
 def test_the_document(tmp_path: Path) -> None:
     found = document(analysed(tmp_path))
-    assert list(found) == ["schema", "model", "source", "gpu", "ceilings_gpu", "ceilings", "notes", "kernels"]
+    assert list(found) == [
+        "schema",
+        "model",
+        "source",
+        "incomplete",
+        "gpu",
+        "ceilings_gpu",
+        "ceilings",
+        "notes",
+        "kernels",
+    ]
     assert found["schema"] == 2
     assert [Path(source).name for source in found["source"]] == ["a.csv"]
     assert found["gpu"] == {

@@ -27,7 +27,7 @@ HBM = 20_000 * 32 / 4.814304e12
 STABLE = (
     *("kernel", "short_name", "launches", "seconds", "seconds_total", "time_share", "compute_seconds", "compute_work"),
     *("l1_seconds", "l2_seconds", "hbm_seconds", "launch_seconds", "limit", "limit_use", "bound_seconds", "of_bound"),
-    *("missing", "caveats", "source"),
+    *("missing", "caveats", "source", "incomplete"),
 )
 
 
@@ -156,6 +156,7 @@ def test_json_csv_and_markdown_agree(capture: Path, capsys: pytest.CaptureFixtur
         "schema",
         "model",
         "source",
+        "incomplete",
         "gpu",
         "ceilings_gpu",
         "ceilings",

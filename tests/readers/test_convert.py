@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from roofctl.core.errors import InputError
 from roofctl.quantities import catalogue
 from roofctl.readers import convert
-from roofctl.readers.convert import Cell, Cells, Converter, all_plain, array
+from roofctl.readers.cells import Cell, Cells
+from roofctl.readers.convert import Converter, all_plain, array
 from roofctl.readers.decimals import first_examples
 from roofctl.readers.numbers import PLAIN, DecimalSeparator, gather
 
@@ -29,7 +30,7 @@ UNITS = {ISSUED: "inst", TIME: "ns", CLOCK: "hz", DRAM: "Kbyte"}
 
 @pytest.fixture(autouse=True)
 def _columns_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert, "_FEW_CELLS", -1)
+    monkeypatch.setattr(convert, "FEW_CELLS", -1)
 
 
 def column(texts: Sequence[str | None], counter: str, decimal: DecimalSeparator) -> Any:

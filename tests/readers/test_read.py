@@ -507,7 +507,10 @@ def test_timing_needs_no_counters() -> None:
 
 def test_the_profilers_own_errors_are_passed_on() -> None:
     part = only(parts(ncu_raw(TWO) + "==ERROR== The application returned an error code (7).\n"))
-    assert part.notes[0].text == "x.csv: the profiler says: ==ERROR== The application returned an error code (7)."
+    assert part.notes[0].text == (
+        "incomplete capture x.csv: the profiler says: ==ERROR== The application returned an error code (7)."
+    )
+    assert part.notes[0].incomplete
     assert part.notes[0].warning
 
 

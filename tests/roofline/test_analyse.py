@@ -130,6 +130,7 @@ def test_a_complete_launch() -> None:
         "(roofctl profile --set limits counts the pipes)",
         "advice": [],
         "rank": None,
+        "incomplete": None,
     }
     assert dict(found) == expected
 

@@ -142,11 +142,11 @@ def artists(ax: Any, gid: str) -> list[Any]:
     return [line for line in ax.get_lines() if (line.get_gid() or "") == gid]
 
 
-SHARED = Point("shared load", 1.0, 1.0, 1e9, work="shared")
+IN_SHARED = Point("shared load", 1.0, 1.0, 1e9, work="shared")
 
 
 def test_walls_are_drawn_named_and_valued() -> None:
-    figure = drawn(Point("global load", 4.0, 0.25, 1e9, work="global"), SHARED)
+    figure = drawn(Point("global load", 4.0, 0.25, 1e9, work="global"), IN_SHARED)
     left, right = figure.axes
     assert sorted(line.get_xdata()[0] for line in artists(left, "wall-global")) == sorted(
         w.intensity for w in GLOBAL_WALLS
@@ -161,7 +161,7 @@ def test_walls_are_drawn_named_and_valued() -> None:
 
 
 def test_a_wall_ends_at_the_roof() -> None:
-    left, right = drawn(Point("global load", 4.0, 0.25, 1e9, work="global"), SHARED).axes
+    left, right = drawn(Point("global load", 4.0, 0.25, 1e9, work="global"), IN_SHARED).axes
     tops = {line.get_xdata()[0]: line.get_ydata()[1] for line in artists(left, "wall-global")}
     assert tops[1 / 4] == pytest.approx(250.0)  # 1000 GTXN/s x 1/4
     tops = {line.get_xdata()[0]: line.get_ydata()[1] for line in artists(right, "wall-shared")}
@@ -193,7 +193,7 @@ def test_nothing_to_draw_names_the_reason() -> None:
 
 def test_colour_and_marker_of_a_kernel_are_kept() -> None:
     style = PlotOptions(kernels={"k": KernelStyle(color="red", marker="s")})
-    left, _ = drawn(Point("global load", 4.0, 0.25, 2e9, work="global"), SHARED, style=style).axes
+    left, _ = drawn(Point("global load", 4.0, 0.25, 2e9, work="global"), IN_SHARED, style=style).axes
     (load,) = artists(left, "point-global-load")
     assert (load.get_markerfacecolor(), load.get_marker()) == ("red", "s")
 

@@ -132,6 +132,12 @@ def test_a_named_profile_is_used_and_an_alias_is_noted(tmp_path: Path) -> None:
         ("a30", {}, "9.0", "from compute capability 9.0, the GPU profile a30 is of 8.0"),
         ("h100-sxm", {}, "9.0", "from NVIDIA H200, not from the GPU of profile h100-sxm"),
         ("h200", {"launch__sm_count": 16}, "9.0", "ran on 16 SMs, the GPU profile h200 has 132 (a MIG slice?)"),
+        (
+            "h200",
+            {"launch__sm_count": 160},
+            "9.0",
+            "ran on 160 SMs, the GPU profile h200 has 132: ceilings are those of",
+        ),
     ],
 )
 def test_facts_that_contradict_the_profile_are_warned_of(
@@ -140,6 +146,51 @@ def test_facts_that_contradict_the_profile_are_warned_of(
     analysis = asked(raw(tmp_path, cc=cc, **facts), profile=profile)
     warnings = [note.text for note in analysis.notes if note.warning]
     assert [words in text for text in warnings][:1] == [True]
+
+
+@pytest.mark.parametrize(
+    ("facts", "levels", "words"),
+    [
+        ({"launch__sm_count": 16}, ["l1"], "are those of 16, those of L2 and HBM are not known"),
+        (
+            {"launch__sm_count": "n/a", "device__attribute_multiprocessor_count": 16},
+            ["l1"],
+            "those of L2 and HBM are not known",
+        ),
+        ({"launch__sm_count": 16, "device__attribute_multiprocessor_count": 16}, ["l1"], "(a MIG slice?)"),
+        (
+            {"launch__sm_count": 16, "device__attribute_multiprocessor_count": 132},
+            ["l1", "l2", "hbm"],
+            "(a part of the SMs): ceilings of the SMs are those of 16",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["NVIDIA H200", "NVIDIA H200 MIG 1g.18gb"])
+def test_a_slice_has_the_ceilings_of_its_own_sms(
+    facts: Mapping[str, object], levels: list[str], words: str, name: str, tmp_path: Path
+) -> None:
+    path = raw(tmp_path, device__attribute_display_name=name, **facts)
+    full = asked(raw(tmp_path, "full"), ceilings="theoretical").rooflines[0]
+    analysis = asked(path, ceilings="theoretical")
+    (roofline,) = analysis.rooflines
+    assert roofline.peak.per_second == pytest.approx(full.peak.per_second * 16 / 132)
+    assert [bandwidth.level for bandwidth in roofline.bandwidths] == levels
+    l1, whole = roofline.bandwidth("l1"), full.bandwidth("l1")
+    assert l1 is not None
+    assert whole is not None
+    assert l1.bytes_per_second == pytest.approx(whole.bytes_per_second * 16 / 132)
+    assert analysis.machine is not None
+    assert analysis.machine.sm_count == 16
+    (warning,) = [note.text for note in analysis.notes if note.warning]
+    assert words in warning
+
+
+def test_a_slice_of_unknown_size_is_compared_with_the_gpu_and_warned_of(tmp_path: Path) -> None:
+    facts = {"device__attribute_display_name": "NVIDIA H200 MIG 1g.18gb", "launch__sm_count": "n/a"}
+    analysis = asked(raw(tmp_path, **facts), ceilings="theoretical")
+    assert [note.text for note in analysis.notes if note.warning] == [
+        "the capture is from a slice (NVIDIA H200 MIG 1g.18gb): ceilings are those of all of h200"
+    ]
 
 
 @pytest.fixture

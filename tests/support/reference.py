@@ -17,7 +17,8 @@ from roofctl.core.units import parse_unit
 from roofctl.launches.table import IDENTITY, Part
 from roofctl.quantities import catalogue
 from roofctl.readers import diagnose, streams
-from roofctl.readers.convert import Cell, Converter, array, count, shape
+from roofctl.readers.cells import Cell, count, shape
+from roofctl.readers.convert import Converter, array
 from roofctl.readers.ncu_csv import NCU_IDENTITY
 from roofctl.readers.numbers import DecimalSeparator, Evidence, Number, decide, gather, is_missing, split_glued
 from roofctl.readers.parts import captures_of

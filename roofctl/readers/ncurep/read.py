@@ -29,7 +29,8 @@ from roofctl.cuda import tools
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.readers import streams
-from roofctl.readers.convert import LARGEST, Cell, Converter, array, shape
+from roofctl.readers.cells import Cell, shape
+from roofctl.readers.convert import LARGEST, Converter, array
 from roofctl.readers.ncurep import container
 from roofctl.readers.ncurep.child import BLOCK, CAPABILITY, DEVICE_NAME, GRID, IDENTITY, Answer, Plan, unpacked
 from roofctl.readers.ncurep.container import IncompleteReport, Index, Stored
