@@ -13,7 +13,6 @@ from roofctl.core.units import prefixed
 from roofctl.plots.axes import to_data, to_points, width_of
 from roofctl.plots.data import PlotData, held_down
 from roofctl.plots.labels import LINE_TEXT_SIZE, along_line, write_along
-from roofctl.plots.legend import NARROW
 from roofctl.plots.placement import Obstacles
 from roofctl.plots.style import FAINT, INK, ceiling_look, level_look, work_color
 from roofctl.plots.text import width
@@ -21,6 +20,9 @@ from roofctl.roofline.model import Peak, Roofline
 
 _LEADER: Final = 10.0
 """Points between the axes and the names of peaks beside them."""
+
+_NARROW_AXES: Final = 250.0
+"""Points of width below which names of slopes are short."""
 
 _CLOSE: Final = 0.15
 """Between peaks nearer to each other than this there is no space for a line of text."""
@@ -316,7 +318,8 @@ def _label_slope(
     start, end = to_points(ax, left, peak * left / ridge), to_points(ax, ridge, peak)
     name = data.label(level)
     # The fullest text that covers nothing; where even the name has no space, no text is better than one on another.
-    for label in dict.fromkeys((*(labels[1:] if width_of(ax) < NARROW and len(labels) > 1 else labels), name)):
+    shorter = data.units.transactions and width_of(ax) < _NARROW_AXES  # no rate in bytes beside that in transactions
+    for label in dict.fromkeys((*labels[1 if shorter else 0 :], name)):
         placed = along_line(start, end, label, obstacles)
         if placed.free:
             write_along(ax, placed, obstacles, color=color, gid="ceiling-label")
