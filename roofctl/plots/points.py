@@ -95,6 +95,9 @@ def remarks(data: PlotData, measured: str = "") -> list[LegendEntry]:
         solid, dashed = {"linestyle": "-", "linewidth": 1.4}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}
         entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"{data.rooflines[0].basis} ceilings{measured}"))
         entries.append(LegendEntry(handle(**dashed, color=INK, alpha=0.6), fixed="theoretical ceilings"))
+    if data.options.spread and any(kernel.rates for kernel in data.kernels):
+        whisker = handle(marker="|", markersize=6, markeredgewidth=0.9, linestyle="-", linewidth=0.9)
+        entries.append(LegendEntry(whisker, fixed="slowest to fastest launch"))
     if held_down(data):
         entries.append(LegendEntry(handle(linestyle="-", linewidth=0.5), fixed="sustained (power limit)"))
     if any(_above(data, p) for p in data.points):

@@ -17,9 +17,9 @@ KERNEL_COLORS: Final = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442"),
     *("#882255", "#999933"),
 )
-_GROUP_COLORS: Final = tuple(KERNEL_COLORS[index] for index in (0, 4, 2, 3, 6, 5))
+_GROUP_COLORS: Final = tuple(KERNEL_COLORS[index] for index in (0, 1, 6, 4, 2, 3))
 MOST_GROUPS: Final = len(_GROUP_COLORS)
-"""GPUs and clocks in one picture: as many as have colours that are distinct as lines too."""
+"""GPUs and clocks in one picture: as many as have distinct colours, the first three also in grey."""
 
 MOST_NAMED: Final = 8
 """Up to as many kernels have their names beside their points; more have numbers and a table."""

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 
 from roofctl.core.errors import InputError
 from roofctl.plots.figure import KernelStyle, LevelStyle, PlotOptions, hierarchical, multi, save
-from roofctl.plots.style import KERNEL_COLORS, REST
+from roofctl.plots.style import KERNEL_COLORS, REST, group_hues
 from roofctl.roofline.model import Bandwidth, Clock, KernelPoints, Peak, Point, Roofline, Spread, Sustained
 
 from support.figures import (
@@ -751,6 +751,13 @@ def _lab(color, matrix=None):
 def test_colours_of_the_first_kernels_differ_for_every_kind_of_vision(deficiency):
     seen = [_lab(color, DEFICIENCIES.get(deficiency)) for color in KERNEL_COLORS[:8]]
     assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) > 12
+
+
+def test_colours_of_three_gpus_differ_in_grey():
+    lightness = [_lab(hue)[0] for hue in group_hues(3)]
+    assert min(abs(a - b) for a, b in itertools.combinations(lightness, 2)) > 20
+    with pytest.raises(InputError, match="at most 6"):
+        group_hues(7)
 
 
 def test_in_grey_a_picture_of_many_kernels_is_read_by_numbers():
