@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from roofctl.core.errors import InputError
 from roofctl.core.notes import Note
@@ -15,6 +16,8 @@ from roofctl.plots.several import Group
 from roofctl.roofline.model import Clock, KernelPoints, Roofline
 from roofctl.study.analyse import Analysis
 from roofctl.study.clocks import alike
+
+_CAPTURED: Final = " as captured"
 
 Sources = tuple[str, ...]
 
@@ -60,17 +63,24 @@ def _of(analysis: Analysis, *, with_gpu: bool, several: bool) -> list[Group]:
             "two sets of ceilings are of one GPU at one clock, and there are several",
             hint="choose --ceilings measured or theoretical",
         )
-    gpu = ", ".join(text.removeprefix("NVIDIA ") for text in gpu_texts(analysis)) or analysis.rooflines[0].gpu
+    gpu = ", ".join(map(_short, gpu_texts(analysis))) or analysis.rooflines[0].gpu
     kernels = _by_sources(analysis)
     each = analysis.clocks.each
     made: list[Group] = []
     at_clocks: list[tuple[Clock | None, tuple[Sources, ...]]] = [*alike(each)] or [(None, tuple(kernels))]
     for clock, members in at_clocks:
-        at = f"SM {prefixed(clock.hz, 'Hz')}" if clock else (clock_texts(analysis) or [""])[0]
-        name = ", ".join(filter(None, (gpu if with_gpu or not at else "", at)))
+        at = f"SM {prefixed(clock.hz, 'Hz')}" if clock else (clock_texts(analysis) or [""])[0].removesuffix(_CAPTURED)
+        name = f"{gpu}, {at.removeprefix('SM ')}" if with_gpu and at else at or gpu
         made += _group(name, analysis, clock, [kernels[sources] for sources in members if sources in kernels])
     others = [own for sources, own in kernels.items() if each and sources not in each]
     return [*made, *_group(f"{gpu}, SM clock not known", analysis, None, others)]
+
+
+def _short(gpu: str) -> str:
+    """A GPU's name without those of the maker and the series."""
+    for series in ("NVIDIA ", "GeForce ", "Tesla ", "Quadro "):
+        gpu = gpu.removeprefix(series)
+    return gpu
 
 
 def _by_sources(analysis: Analysis) -> Mapping[Sources, list[KernelPoints]]:

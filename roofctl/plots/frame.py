@@ -31,6 +31,9 @@ _LEFT: Final = 46.0
 _RIGHT: Final = 12.0
 _BETWEEN: Final = 54.0
 _TABLE_GAP: Final = 14.0
+_MOST_BESIDE: Final = 2
+"""Panels for which a figure with a table grows."""
+
 _LEAST_PANEL: Final = 110.0
 """Width of a panel below which panels stand on several rows."""
 
@@ -119,7 +122,8 @@ class Frame:
         width, height = wide - _LEFT - _RIGHT - beyond, high - top
         if table and wide >= NARROW:
             growth = max(1.0, (points / _MANY_POINTS) ** 0.5)
-            least = _NARROWEST * wide * growth * len(panels) + _BETWEEN * (len(panels) - 1)
+            beside = min(len(panels), _MOST_BESIDE)
+            least = _NARROWEST * wide * growth * beside + _BETWEEN * (beside - 1)
             width, height = max(least, width - _TABLE_GAP - table.width), height * growth
             wide, high = width + _LEFT + _RIGHT + beyond, height + top
         bottom, rows = _bottom(panels, width), _rows(panels, width)

@@ -75,7 +75,7 @@ def group_entries(data: PlotData) -> list[LegendEntry]:
     """The colour of each group of captures, where colours distinguish groups."""
     names = data.groups if data.hues else ()
     return [
-        LegendEntry(handle(color=hue, linestyle="-", linewidth=1.3, marker="o", markersize=5), fixed=name)
+        LegendEntry(handle(color=hue, linestyle="-", linewidth=1.3, marker="o", markersize=5), name)
         for hue, name in zip(data.hues, names, strict=True)
     ]
 

@@ -150,7 +150,17 @@ def analyse_each_gpu(request: AnalysisRequest) -> tuple[Analysis, ...]:
     reading = inputs.read_many(sources, request.decimal, request.watch)
     own = request.profile or request.given
     readings = [reading] if own else _by_gpu(reading)
-    return tuple(analyse_loaded(_loaded(request, sources, each), request) for each in readings)
+    if len(readings) == 1:
+        return (analyse_loaded(_loaded(request, sources, readings[0]), request),)
+    return tuple(_of_one_gpu(request, sources, each) for each in readings)
+
+
+def _of_one_gpu(request: AnalysisRequest, sources: Sequence[Source], reading: Reading) -> Analysis:
+    """The analysis of one of several GPUs. Raises InputError with the names of its captures."""
+    try:
+        return analyse_loaded(_loaded(request, sources, reading), request)
+    except InputError as error:
+        raise InputError(f"{', '.join(reading.labels)}: {error.message}", hint=error.hint) from error
 
 
 def _by_gpu(reading: Reading) -> list[Reading]:
