@@ -19,10 +19,12 @@ import click
 from roofctl import __version__
 from roofctl.cli.calibrate import calibrate
 from roofctl.cli.common import TALK, say_always
+from roofctl.cli.compare import compare
 from roofctl.cli.demo import demo
 from roofctl.cli.doctor import doctor
 from roofctl.cli.export import export
 from roofctl.cli.gpus import gpus
+from roofctl.cli.history import history
 from roofctl.cli.plot import plot
 from roofctl.cli.profile import profile
 from roofctl.cli.quantities import quantities
@@ -60,12 +62,12 @@ def cli() -> None:
       roofctl report capture.csv
 
     Exit codes: 2 bad input, 3 a tool failed, 4 counters not permitted, 5 no device, 6 verification failed,
-    7 the application failed, 8 no kernel was profiled, 9 some of many inputs could not be read, 124 timeout,
-    130 interrupted.
+    7 the application failed, 8 no kernel was profiled, 9 some of many inputs could not be read,
+    10 a comparison failed, 124 timeout, 130 interrupted.
     """
 
 
-for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantities, export, demo):
+for command in (profile, report, plot, compare, history, calibrate, verify, doctor, gpus, quantities, export, demo):
     cli.add_command(command)
 
 

@@ -132,12 +132,12 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     return analyse_loaded(load_kernels(request), request)
 
 
-def load_kernels(request: AnalysisRequest) -> Loaded:
-    """Read the inputs of a request and group their launches to kernels.
+def load_kernels(request: AnalysisRequest, sources: Sequence[inputs.Source] | None = None) -> Loaded:
+    """Read the inputs of a request, or ``sources`` that were located before, and group their launches to kernels.
 
     Raises InputError (or CounterAccessError) for inputs that cannot be used.
     """
-    sources = inputs.locate(request.inputs)
+    sources = inputs.locate(request.inputs) if sources is None else sources
     return _loaded(request, sources, inputs.read_many(sources, request.decimal, request.watch))
 
 

@@ -47,3 +47,10 @@ def test_the_advice_names_the_change_that_made_it_faster(
 )
 def test_advice_that_was_followed_is_silent(name: str, gone: str, kernels: dict[str, Explained]) -> None:
     assert gone not in {finding.kind for finding in kernels[name].advice}
+
+
+def test_an_unaligned_product_gets_the_padding_and_not_what_follows_from_it() -> None:
+    capture = PAIRS.parent / "gpt2-50257"
+    explained = analyse_inputs(AnalysisRequest(inputs=(capture,))).results.explained
+    (product,) = [each for each in explained if each.result.kernel.short_name.endswith("align1")]
+    assert [finding.kind for finding in product.advice] == ["unaligned_product", "l1_bound"]
