@@ -259,3 +259,13 @@ def analysis_of(request: AnalysisRequest) -> Analysis:
 
     with reading() as watch:
         return analyse_inputs(replace(request, watch=watch))
+
+
+def analyses_of(request: AnalysisRequest) -> tuple[Analysis, ...]:
+    """The analyses of a request, one for each GPU, with a progress bar where it takes a while."""
+    from dataclasses import replace
+
+    from roofctl.study.analyse import analyse_each_gpu
+
+    with reading() as watch:
+        return analyse_each_gpu(replace(request, watch=watch))

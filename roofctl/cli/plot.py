@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import click
 from roofctl.cli import page
 from roofctl.cli.common import put, say, say_notes, talk_options, terminal_width, use_color
 from roofctl.cli.inputs import (
-    analysis_of,
+    analyses_of,
     check_read,
     check_time_options,
     check_wall_options,
@@ -103,9 +103,11 @@ def look_options(command: Callable[..., None]) -> Callable[..., None]:
     "--walls",
     callback=_spaces,
     metavar="SPACE[,SPACE]",
-    help="Draw memory walls instead: global, shared or global,shared.",
+    help="Draw memory walls: alone global, shared or global,shared; with --mode global, inside the roofline.",
 )
 @click.option("--spread", is_flag=True, help="Error bars: slowest to fastest launch.")
+@click.option("--normalize", is_flag=True, help="Percent of each kernel's own roof.")
+@click.option("--panels", is_flag=True, help="A panel for each GPU and clock, or else for each capture.")
 @click.option("--label", "labels", multiple=True, metavar="NAME=TEXT", help="Label of a kernel or level.")
 @click.option("--color", "colors", multiple=True, metavar="NAME=COLOR", help="Color of a kernel or level.")
 @click.option("--marker", "markers", multiple=True, metavar="NAME=MARKER", help="Marker of a kernel or level: s, ^.")
@@ -151,17 +153,18 @@ def plot(output: Path | None, force: bool, in_terminal: bool, ascii_only: bool, 
         return
     if output:
         check_target(output, force=force)
-    analysis = analysis_of(request_of(options, advice=False))
-    if analysis.unknown_gpu:
-        raise analysis.unknown_gpu
+    analysis, *others = analyses_of(request_of(options, advice=False))
+    for each in (analysis, *others):
+        if each.unknown_gpu:
+            raise each.unknown_gpu
     from roofctl.output.picture import default_target, picture
 
     request = _picture_request(options)
     if in_terminal:
-        _print(analysis, request, ascii_only=ascii_only)
+        _print(analysis, request, others, ascii_only=ascii_only)
         return
     target = output or check_target(default_target(analysis, request), force=force)
-    drawn = picture(analysis, request)
+    drawn = picture(analysis, request, others)
     say_notes(drawn.notes)
     drawn.save([target])
     say(f"Wrote {target}")
@@ -171,17 +174,21 @@ def plot(output: Path | None, force: bool, in_terminal: bool, ascii_only: bool, 
 def _check_terminal(options: dict[str, Any], output: Path | None, *, in_terminal: bool, ascii_only: bool) -> None:
     if ascii_only and not in_terminal:
         raise click.UsageError("--ascii belongs to --terminal")
-    if in_terminal and (output or options["walls"] or options["mode"] == "time"):
-        raise click.UsageError("--terminal draws rooflines on stdout: without -o, --walls and --mode time")
+    others = ("walls", "normalize", "panels")
+    if in_terminal and (output or options["mode"] == "time" or any(options[name] for name in others)):
+        raise click.UsageError(
+            "--terminal draws rooflines on stdout: without -o, --walls, --normalize, --panels and --mode time"
+        )
 
 
-def _print(analysis: Analysis, request: PictureRequest, *, ascii_only: bool) -> None:
+def _print(analysis: Analysis, request: PictureRequest, others: Sequence[Analysis], *, ascii_only: bool) -> None:
     """The picture on stdout, as wide as the terminal; without a terminal 100 columns, and no colour."""
     from roofctl.output.picture import in_terminal
 
     text, notes = in_terminal(
         analysis,
         request,
+        others,
         width=terminal_width() or _COLUMNS,
         colored=use_color(sys.stdout) and not ascii_only,
         ascii_only=ascii_only or "utf" not in (sys.stdout.encoding or "").lower(),
@@ -198,7 +205,7 @@ def _write_page(output: Path, options: dict[str, Any], *, force: bool) -> None:
 
     given = {
         "--mode time": options["mode"] == "time",
-        "--spread": options["spread"],
+        **{f"--{name}": options[name] for name in ("spread", "normalize", "panels")},
         **{f"--{name}": options[f"{name}s"] for name in ("label", "color", "marker", "style")},
         **{f"--{name.replace('_', '-')}": options.get(name) for name in LOOKS if name != "title"},
     }
@@ -209,11 +216,20 @@ def _write_page(output: Path, options: dict[str, Any], *, force: bool) -> None:
 
 def _check_together(options: dict[str, Any]) -> None:
     """Refuse options that have no meaning for the picture."""
-    if options["ceiling_levels"] and (options["walls"] or options["mode"] == "time"):
+    if options["ceiling_levels"] and ((options["walls"] and not options["mode"]) or options["mode"] == "time"):
         raise click.UsageError("--ceiling-level belongs to rooflines, not to memory walls and times")
-    if options["walls"] and (options["mode"] or options["model"] == "flop" or options["levels"]):
-        raise click.UsageError("--walls is a picture of its own: without --mode, --level and --model flop")
-    if options["walls"]:
+    if options["walls"] and (options["model"] == "flop" or options["mode"] == "time"):
+        raise click.UsageError("--walls belongs to the instruction model: without --model flop and --mode time")
+    if options["walls"] and options["levels"] and not options["mode"]:
+        raise click.UsageError("--walls alone has no levels; with --mode multi it is part of the roofline")
+    if options["mode"] and "shared" in options["walls"]:
+        raise click.UsageError(
+            "--walls shared is a picture of its own, without --mode: its transactions are of 128 bytes, not 32"
+        )
+    scale = next((name for name in ("normalize", "panels") if options[name]), None)
+    if scale and (options["walls"] or options["mode"] in ("time", "hierarchical")):
+        raise click.UsageError(f"--{scale} belongs to rooflines of many kernels")
+    if options["walls"] and not options["mode"]:
         check_wall_options(options)
     if options["mode"] == "time":
         check_time_options(options)
@@ -223,9 +239,9 @@ def _picture_request(options: dict[str, Any]) -> PictureRequest:
     from roofctl.output.picture import PictureRequest
     from roofctl.plots.look import LOOKS
 
-    names = ("mode", "levels", "ceiling_levels", "walls", "spread", "styles", "labels", "colors", "markers")
+    names = ("mode", "levels", "ceiling_levels", "walls", "spread", "normalize", "panels", "styles", "labels")
     return PictureRequest(
-        **{name: options[name] for name in names},
+        **{name: options[name] for name in (*names, "colors", "markers")},
         title=options["title"],
         look={key: options[key] for key in LOOKS if options.get(key) not in (None, False)},
         all_peaks="all" in options["precisions"],

@@ -13,7 +13,13 @@ _LISTED: Final = 3
 
 
 def clock_texts(analysis: Analysis) -> list[str]:
-    """The SM clock of the ceilings, and that of the capture where it is another one; empty where none is known."""
+    """The SM clock of the ceilings, and that of the capture where it is another one; empty where none is known.
+
+    Of captures at different clocks it is their range.
+    """
+    if each := [clock.hz for clock in analysis.clocks.each.values()]:
+        low, high = (prefixed(hz, "Hz") for hz in (min(each), max(each)))
+        return [f"SM {low} to {high}, each at its own"]
     peak, captured = analysis.rooflines[0].peak, analysis.clocks.captured
     clock = analysis.clock or (peak.clock if peak else None)
     given = analysis.rooflines[0].basis == "given"  # such ceilings follow no clock

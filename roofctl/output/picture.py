@@ -8,18 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
+from roofctl.core.errors import InputError
 from roofctl.core.levels import LEVELS
 from roofctl.core.notes import Note
+from roofctl.output import several
 from roofctl.output.captions import incomplete_lines, subtitle
 from roofctl.plots.figure import Axes, Figure, hierarchical, multi
 from roofctl.plots.look import LOOKS
 from roofctl.plots.page import save
 from roofctl.plots.select import check_drawable, longest, with_needed_peaks
+from roofctl.plots.several import Group, normalized, overlay, panels
 from roofctl.plots.style import PlotOptions
 from roofctl.plots.style_file import load_look, restyle, set_look
 from roofctl.plots.terminal import terminal
 from roofctl.plots.time import time
-from roofctl.plots.walls import walls
+from roofctl.plots.walls import check_accesses, walls
 from roofctl.quantities import catalogue
 from roofctl.roofline.model import KernelPoints, Roofline, all_levels
 from roofctl.roofline.walls import Space, wall_points
@@ -38,9 +41,10 @@ class PictureRequest:
 
     ``mode`` None is one kernel on all its levels, or many kernels. No ``levels`` are all of them, of many kernels HBM.
     ``ceiling_levels`` are those whose ceilings are drawn; none are the levels of the points. With ``walls`` the picture
-    is of the memory walls of these address spaces. ``all_peaks`` draws the peaks of work that no kernel does.
-    ``styles`` are presets or YAML files, ``look`` are values by the keys ``plots.look.LOOKS``; ``labels``, ``colors``
-    and ``markers`` are ``NAME=VALUE``, of a kernel or a level.
+    is of the memory walls of these address spaces, with a ``mode`` they are inside its roofline. ``all_peaks`` draws
+    the peaks of work that no kernel does. ``normalize`` draws percent of each kernel's own roof, ``panels`` one panel
+    per GPU and clock, or per capture. ``styles`` are presets or YAML files, ``look`` are values by the keys
+    ``plots.look.LOOKS``; ``labels``, ``colors`` and ``markers`` are ``NAME=VALUE``, of a kernel or a level.
     """
 
     mode: Mode | None = None
@@ -49,6 +53,8 @@ class PictureRequest:
     walls: tuple[Space, ...] = ()
     all_peaks: bool = False
     spread: bool = False
+    normalize: bool = False
+    panels: bool = False
     title: str | None = None
     styles: tuple[str, ...] = ()
     look: Mapping[str, Any] = field(default_factory=dict)
@@ -81,34 +87,89 @@ def default_target(analysis: Analysis, request: PictureRequest) -> Path:
     return Path(f"{Path(analysis.sources[0]).stem}-{request.kind}.png")
 
 
-def picture(analysis: Analysis, request: PictureRequest) -> Picture:
-    """The picture of an analysis whose GPU is known."""
-    if request.walls:
+def picture(analysis: Analysis, request: PictureRequest, others: Sequence[Analysis] = ()) -> Picture:
+    """The picture of an analysis whose GPU is known; ``others`` are those of other GPUs, drawn with it."""
+    if others and (request.walls or request.mode in ("time", "hierarchical")):
+        kind = "memory walls" if request.walls else "times" if request.mode == "time" else "one kernel on all levels"
+        raise InputError(f"a picture of {kind} is of one GPU", hint="give the captures of one GPU at a time")
+    if request.walls and request.mode is None:
         return _walls(analysis, request)
     if request.mode == "time":
         return _times(analysis, request)
-    return _rates(analysis, request)
+    return _rates(analysis, request, others)
 
 
 def draw(analysis: Analysis, request: PictureRequest, ax: Axes | None = None) -> Figure:
     """The roofline of an analysis as a figure, or in the axes ``ax`` of one that exists."""
-    return _rates(analysis, request, ax).figure()
+    return _rates(analysis, request, ax=ax).figure()
 
 
 def in_terminal(
-    analysis: Analysis, request: PictureRequest, *, width: int, colored: bool, ascii_only: bool
+    analysis: Analysis,
+    request: PictureRequest,
+    others: Sequence[Analysis] = (),
+    *,
+    width: int,
+    colored: bool,
+    ascii_only: bool,
 ) -> tuple[str, tuple[Note, ...]]:
-    """The roofline as text of at most ``width`` columns, and the notes on it. Raises InputError without a point."""
-    kernels, levels, notes, _ = _shown(analysis, request)
+    """The roofline as text of at most ``width`` columns, and the notes on it. Raises InputError without a point.
+
+    Of several GPUs or clocks one below the other.
+    """
     draw = partial(terminal, width=width, colored=colored, ascii_only=ascii_only)
-    return _drawn(analysis, request, kernels, draw, levels), notes
+    if request.mode == "hierarchical":
+        analysis = several.group_of_longest(analysis)
+    groups = several.groups_of([analysis, *others])
+    if len(groups) == 1:
+        kernels, levels, notes, _ = _shown(analysis, request)
+        return _drawn(analysis, request, kernels, draw, levels), notes
+    texts = []
+    for group in several.drawn(groups, common=request.all_peaks):
+        levels = request.levels or _MANY_LEVELS
+        options = _options(analysis, request, [group.roofline], levels, group.name)
+        texts.append(draw([group.roofline], group.kernels, options))
+    return "\n\n".join(texts), several.notes_of([analysis, *others])
 
 
-def _rates(analysis: Analysis, request: PictureRequest, ax: Axes | None = None) -> Picture:
-    """A roofline of one kernel (of several the longest), or of many."""
+def _rates(
+    analysis: Analysis, request: PictureRequest, others: Sequence[Analysis] = (), ax: Axes | None = None
+) -> Picture:
+    """A roofline of one kernel (of several the longest), or of many; of several GPUs or clocks one for each."""
+    if request.mode == "hierarchical":
+        analysis = several.group_of_longest(analysis)
+    groups = several.groups_of([analysis, *others], per_capture=request.panels)
+    if request.walls and len(groups) > 1:
+        raise InputError(
+            "memory walls inside a roofline are of one GPU at one clock",
+            hint="give the captures of one clock, or leave --mode out for the walls alone",
+        )
+    if len(groups) > 1 or request.normalize:
+        notes = several.notes_of([analysis, *others])
+        return Picture(notes, partial(_grouped, (analysis, *others), groups, request, ax))
     kernels, levels, notes, one = _shown(analysis, request)
     draw = partial(hierarchical if one else multi, ax=ax)
+    if request.walls:
+        accesses, more = wall_points(analysis.results.kernels, request.walls)
+        by_number = dict(zip((each.number for each in analysis.results.points), accesses, strict=True))
+        accesses = [by_number[kernel.number] for kernel in kernels]
+        check_accesses(accesses, request.walls)
+        draw, notes = partial(draw, accesses=accesses), (*notes, *more)
+        request = replace(request, ceiling_levels=request.ceiling_levels or ("l1", *(request.levels or levels)))
     return Picture(notes, partial(_drawn, analysis, request, kernels, draw, levels))
+
+
+def _grouped(analyses: Sequence[Analysis], groups: Sequence[Group], request: PictureRequest, ax: Axes | None) -> Figure:
+    """Several GPUs, clocks or captures: a roof each, percent of their own, or panels."""
+    levels = request.levels or _MANY_LEVELS
+    check_drawable([kernel for group in groups for kernel in group.kernels], levels)
+    groups = several.drawn(groups, common=request.all_peaks)
+    options = _options(analyses[0], request, analyses[0].rooflines, levels, several.subtitle(analyses, groups))
+    others = [line for each in analyses[1:] for line in (*incomplete_lines(each), *each.clocks.remarks)]
+    options = replace(options, remarks=(*options.remarks, *others))
+    if request.panels and len(groups) > 1:
+        return panels(groups, options, percent=request.normalize)
+    return normalized(groups, options, ax=ax) if request.normalize else overlay(groups, options, ax=ax)
 
 
 def _shown(
@@ -156,23 +217,29 @@ def _walls(analysis: Analysis, request: PictureRequest) -> Picture:
     """Accesses against memory walls."""
     kernels, notes = wall_points(analysis.results.kernels, request.walls)
 
+    roofs = several.groups_of([analysis]) if analysis.clocks.each else []
+    rooflines = [group.roofline for group in roofs] or analysis.rooflines
+
     def draw() -> Figure:
-        return walls(
-            analysis.rooflines, kernels, request.walls, _options(analysis, request, analysis.rooflines, LEVELS)
-        )
+        options = _options(analysis, request, analysis.rooflines, LEVELS)
+        return walls(rooflines, kernels, request.walls, options, names=[group.name for group in roofs])
 
     return Picture((*analysis.capture_notes, *notes), draw)
 
 
 def _options(
-    analysis: Analysis, request: PictureRequest, rooflines: Sequence[Roofline], levels: tuple[str, ...]
+    analysis: Analysis,
+    request: PictureRequest,
+    rooflines: Sequence[Roofline],
+    levels: tuple[str, ...],
+    under_title: str = "",
 ) -> PlotOptions:
-    """Options from the style file, then from the request, which wins."""
+    """Options from the style file, then from the request, which wins; ``under_title`` replaces the subtitle."""
     options = PlotOptions(
         levels=levels,
         ceiling_levels=request.ceiling_levels,
         own_levels=tuple(catalogue().levels),
-        subtitle=subtitle(analysis, rooflines),
+        subtitle=under_title or subtitle(analysis, rooflines),
         remarks=(*incomplete_lines(analysis), *analysis.clocks.remarks),
     )
     for style in request.styles:

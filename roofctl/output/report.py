@@ -15,6 +15,7 @@ from roofctl.roofline.analyse import ModelResults
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.model import WORK_LABELS, Peak, Roofline
 from roofctl.study.analyse import Analysis
+from roofctl.study.clocks import alike
 
 SCHEMA: Final = 2
 
@@ -76,7 +77,7 @@ def head(analysis: Analysis) -> dict[str, Any]:
             "sm_clock_origin": clock.origin if clock else None,
         },
         "ceilings_gpu": _ceilings_gpu(analysis),
-        "ceilings": [entry for roofline in analysis.rooflines for entry in ceilings(roofline)],
+        "ceilings": _all_ceilings(analysis),
     }
 
 
@@ -90,6 +91,14 @@ def ceilings_markdown(analysis: Analysis) -> str:
     """The line on the ceilings as a paragraph of Markdown."""
     text = describe_ceilings(analysis)
     return text[:1].upper() + text[1:]
+
+
+def _all_ceilings(analysis: Analysis) -> list[dict[str, Any]]:
+    """The ceilings of each roofline, of captures at different clocks at each of them, every entry once."""
+    clocks = [clock for clock, _ in alike(analysis.clocks.each)]
+    rooflines = [r.at_clock(clock) for clock in clocks for r in analysis.rooflines] or analysis.rooflines
+    entries = [entry for roofline in rooflines for entry in ceilings(roofline)]
+    return [entry for index, entry in enumerate(entries) if entry not in entries[:index]]
 
 
 def _reasons(analysis: Analysis) -> list[str]:

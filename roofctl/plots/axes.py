@@ -22,6 +22,11 @@ LABEL_SIZE: Final = 9.0
 _PEAK_TEXT: Final = 13.0
 """Points above the highest peak, for its name."""
 
+_BESIDE: Final = 30.0
+"""Points that the name of the y axis may be longer than the axis."""
+
+_TICK_SIZE: Final = 8.0
+_TICK_GAP: Final = 5.0
 _FEWEST_TICKS: Final = 2
 _MOST_TICKS: Final = 9
 
@@ -32,20 +37,28 @@ def set_limits(ax: Axes, data: PlotData, heights: Sequence[float] = (), without:
     Points ``without`` which the limits are taken are drawn as arrows at the edge.
     """
     points = [point for point in data.points if point not in without]
+    points += [point for access in data.accesses for point in access.points]
     ridges = [
         ridge
         for roofline in data.rooflines
         for level in data.roof_levels
         for peak in roofline.peaks
         if (ridge := roofline.ridge(level, peak.work)) is not None
-    ] or [1.0]
+    ]
     intensities = [p.intensity for p in points]
+    ridges = ridges or (intensities if data.percent else [1.0])
     peaks = [peak.per_second / data.rate_unit for r in data.rooflines for peak in r.peaks] or _slopes(data, intensities)
     rates = [*(p.per_second / data.rate_unit for p in points), *(h / data.rate_unit for h in heights)]
     # The slope below the leftmost ridge carries the labels, so it gets most of two decades.
-    left = min([min(ridges) / 60, *(i / 4 for i in intensities)])
+    left = min([min(ridges) / (4 if data.percent else 60), *(i / 4 for i in intensities)])
     # The text of an instruction peak stands on its line; those of types of operation stand right of the axes.
-    right = max([max(ridges) * (16 if data.units.transactions else 10), *(i * 5 for i in intensities)])
+    decade, space = 10.0, 16.0
+    right = (
+        max(max(ridges) * space, max(intensities, default=0.0) * 5)
+        if data.units.transactions
+        else (max(*ridges, *intensities) * decade)
+    )
+    right = max(intensities) * 5 if data.percent else right
     bottom = min([min(peaks) / 300, *(r / 5 for r in rates)])
     text_share = _PEAK_TEXT / (ax.get_window_extent().height * 72 / ax.figure.dpi)
     above_peak = (max(peaks) / bottom) ** (text_share / (1 - text_share))
@@ -74,7 +87,7 @@ def log_axes(ax: Axes, x_limits: tuple[float, float], y_limits: tuple[float, flo
 
 def dress(ax: Axes, x_name: str, y_name: str, tick: Callable[[float], str] | None = None) -> None:
     """Decade ticks (written by ``tick``, None: as plain numbers), axis names and grid."""
-    _decade_ticks(ax.xaxis, ax.get_xlim(), tick)
+    _decade_ticks(ax.xaxis, ax.get_xlim(), tick, width_of(ax))
     _decade_ticks(ax.yaxis, ax.get_ylim(), tick)
     name_axes(ax, x_name, y_name)
 
@@ -82,7 +95,7 @@ def dress(ax: Axes, x_name: str, y_name: str, tick: Callable[[float], str] | Non
 def name_axes(ax: Axes, x_name: str, y_name: str) -> None:
     """Axis names and a light grid, without the lines at the top and on the right."""
     ax.set_xlabel(x_label(x_name, width_of(ax)))
-    ax.set_ylabel(y_name)
+    ax.set_ylabel(y_name if text.width(y_name, LABEL_SIZE) <= height_of(ax) + _BESIDE else y_name.partition(" (")[0])
     ax.grid(which="major", color="#D8D8D8", linewidth=0.6)
     ax.grid(which="minor", color="#EFEFEF", linewidth=0.4)
     ax.set_axisbelow(True)
@@ -90,10 +103,16 @@ def name_axes(ax: Axes, x_name: str, y_name: str) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _decade_ticks(axis: Axis, limits: tuple[float, float], tick: Callable[[float], str] | None) -> None:
+def _decade_ticks(
+    axis: Axis, limits: tuple[float, float], tick: Callable[[float], str] | None, length: float | None = None
+) -> None:
+    """Ticks at decades, as many as their labels have space for on ``length`` points (None: any number)."""
     low, high = limits
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     step = max(1, math.ceil((last - first + 1) / _MOST_TICKS))
+    if tick and length:
+        widest = max((text.width(tick(10.0**d), _TICK_SIZE) for d in range(first, last + 1)), default=0.0)
+        step = max(step, math.ceil((widest + _TICK_GAP) * math.log10(high / low) / length))
     decades = range(first, last + 1, step)
     ticks = [10.0**d for d in decades]
     for steps in ((1, 2, 5), range(1, 10)):
@@ -134,6 +153,11 @@ def tick_writer(decades: Sequence[int]) -> Callable[[float], str]:
 def width_of(ax: Axes) -> float:
     """Width of the axes in points."""
     return float(ax.get_window_extent().width * 72 / ax.figure.dpi)
+
+
+def height_of(ax: Axes) -> float:
+    """Height of the axes in points."""
+    return float(ax.get_window_extent().height * 72 / ax.figure.dpi)
 
 
 def to_points(ax: Axes, x: float, y: float) -> Position:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from roofctl.core.precisions import PRECISIONS
@@ -87,3 +87,16 @@ AXIS_UNITS: Final[dict[Model, AxisUnits]] = {
         transactions=False,
     ),
 }
+
+
+def percent_units(model: Model) -> AxisUnits:
+    """Units of a picture in which each point is at its percentage of its own roof."""
+    units = AXIS_UNITS[model]
+    return replace(
+        units,
+        title=f"{units.title}, normalized",
+        rate=1.0,
+        rate_name="%",
+        y_label="Percent of the kernel's own roof",
+        transactions=True,
+    )

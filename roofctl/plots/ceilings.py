@@ -21,6 +21,9 @@ from roofctl.roofline.model import Peak, Roofline
 _LEADER: Final = 10.0
 """Points between the axes and the names of peaks beside them."""
 
+_NARROW_AXES: Final = 250.0
+"""Points of width below which names of slopes are short."""
+
 _CLOSE: Final = 0.15
 """Between peaks nearer to each other than this there is no space for a line of text."""
 
@@ -36,14 +39,26 @@ class Stroke:
 
 def strokes(data: PlotData) -> list[tuple[Roofline, Stroke]]:
     """Each roofline with its stroke: alone every level has its own dashes, of two the theoretical is dashed."""
-    if len(data.rooflines) == 1:
-        return [(data.rooflines[0], Stroke(1.0, 1.3, None))]
+    if len(data.rooflines) == 1 or data.groups:
+        return [(roofline, Stroke(1.0, 1.3, None)) for roofline in data.rooflines]
     solid, dashed = Stroke(1.0, 1.4, "-"), Stroke(0.6, 1.0, (0, (4, 2)))
     return [(r, dashed if r.basis == "theoretical" else solid) for r in data.rooflines]
 
 
 def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
-    """A slope per level up to its ridge, and the peak from the leftmost ridge to the right edge."""
+    """A slope per level up to its ridge, and the peak from the leftmost ridge to the right edge; of each group."""
+    shared = [level for level in data.roof_levels if len(data.roofs) > 1 and _is_shared(level, data)]
+    for part in data.roofs:
+        _draw_ceilings(ax, part, shared, colored=colored)
+
+
+def _is_shared(level: str, data: PlotData) -> bool:
+    """Whether all groups have the same slope: memory runs at its own clock."""
+    rates = [b.bytes_per_second for roofline in data.rooflines if (b := roofline.bandwidth(level))]
+    return len(rates) == len(data.rooflines) and max(rates) == min(rates)
+
+
+def _draw_ceilings(ax: Axes, data: PlotData, shared: Sequence[str], *, colored: bool) -> None:
     left, right = ax.get_xlim()
     for roofline, stroke in strokes(data):
         for level in data.roof_levels:
@@ -54,7 +69,7 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             ax.plot(
                 [left, end[0]],
                 [start / data.rate_unit, end[1] / data.rate_unit],
-                color=ceiling_look(level, data.options, colored=colored).color,
+                color=(level not in shared and data.hue) or ceiling_look(level, data.options, colored=colored).color,
                 linestyle=stroke.dashes or look.dashes,
                 linewidth=stroke.width,
                 alpha=stroke.alpha,
@@ -68,14 +83,14 @@ def draw_ceilings(ax: Axes, data: PlotData, *, colored: bool) -> None:
             ax.plot(
                 [leftmost if leftmost < right else left, right],
                 [rate, rate],
-                color=work_color(peak.work) if data.typed else INK,
+                color=data.hue or (work_color(peak.work) if data.typed else INK),
                 linestyle=stroke.dashes or "-",
                 linewidth=stroke.width,
                 alpha=stroke.alpha,
                 gid=f"peak-{roofline.basis}" if peak is roofline.peak else f"peak-{roofline.basis}-{peak.work}",
                 zorder=2,
             )
-            _draw_ridges(ax, ridges, rate, roofline, stroke)
+            _draw_ridges(ax, ridges, rate, roofline, stroke, data.hue or INK)
             if peak in held_down(data):
                 _draw_sustained(ax, data, peak, leftmost, stroke)
 
@@ -139,7 +154,7 @@ def _draw_sustained(ax: Axes, data: PlotData, peak: Peak, start: float, stroke: 
     )
 
 
-def _draw_ridges(ax: Axes, ridges: list[float], rate: float, roofline: Roofline, stroke: Stroke) -> None:
+def _draw_ridges(ax: Axes, ridges: list[float], rate: float, roofline: Roofline, stroke: Stroke, color: str) -> None:
     """A small dot where a level's roof meets a peak; hollow for theoretical ones."""
     ax.plot(
         ridges,
@@ -147,8 +162,8 @@ def _draw_ridges(ax: Axes, ridges: list[float], rate: float, roofline: Roofline,
         linestyle="None",
         marker="o",
         markersize=2.8,
-        markerfacecolor="white" if roofline.basis == "theoretical" else INK,
-        markeredgecolor=INK,
+        markerfacecolor="white" if roofline.basis == "theoretical" else color,
+        markeredgecolor=color,
         markeredgewidth=0.7,
         alpha=stroke.alpha,
         gid=f"ridge-{roofline.basis}",
@@ -162,6 +177,8 @@ def peak_labels(data: PlotData) -> list[tuple[str, list[Peak]]]:
     Types of work whose peaks lie closer than a line of text share one: ``FP32, FP64 tensor 66.0 TFLOP/s``,
     ``FP16, BF16 tensor 832.1–863.5 TFLOP/s``. The peaks that come with a text are those of its highest type.
     """
+    if data.percent:
+        return [("100 %: the kernel's own roof", list(data.rooflines[0].peaks))]
     groups: list[list[list[Peak]]] = []
     for work in data.works:
         peaks = [p for r in data.rooflines if (p := r.peak_of(work)) is not None]
@@ -204,19 +221,20 @@ def label_ceilings(ax: Axes, data: PlotData, obstacles: Obstacles, *, colored: b
         _label_peaks_beside(ax, data)
     if data.options.zones:
         _label_zones(ax, data, obstacles)
-    for label, peaks in [] if beside else peak_labels(data):
-        _label_peak(ax, label, peaks, data, obstacles)
+    for part in data.roofs:
+        for label, peaks in [] if beside else peak_labels(part):
+            _label_peak(ax, label, peaks, part, obstacles)
     for level in data.roof_levels:
-        labels = level_labels(level, data)
-        if labels:
-            _label_slope(
-                ax, level, labels, data, obstacles, color=ceiling_look(level, data.options, colored=colored).color
-            )
+        own = ceiling_look(level, data.options, colored=colored).color
+        shared = _is_shared(level, data)
+        for part in data.roofs[:1] if shared else data.roofs:
+            if labels := level_labels(level, part):
+                _label_slope(ax, level, labels, part, obstacles, color=own if shared else part.hue or own)
 
 
 def width_beside(data: PlotData) -> float:
     """Points that the names of the peaks take right of the axes."""
-    lines = [line for label, _ in peak_labels(data) for line in _two_lines(label)]
+    lines = [line for part in data.roofs for label, _ in peak_labels(part) for line in _two_lines(label)]
     return max((width(line, LINE_TEXT_SIZE) for line in lines), default=0.0) + _LEADER + 2.0
 
 
@@ -228,13 +246,14 @@ def _two_lines(label: str) -> list[str]:
 
 def _label_peaks_beside(ax: Axes, data: PlotData) -> None:
     """The name of each peak right of its line, moved apart where two lie close, with a leader to its line."""
-    labels = sorted(peak_labels(data), key=lambda label: -max(peak.per_second for peak in label[1]))
-    heights = [
-        to_points(ax, ax.get_xlim()[1], max(p.per_second for p in peaks) / data.rate_unit) for _, peaks in labels
+    labels = [
+        (max(p.per_second for p in peaks), text, part) for part in data.roofs for text, peaks in peak_labels(part)
     ]
+    labels.sort(key=lambda label: -label[0])
+    heights = [to_points(ax, ax.get_xlim()[1], rate / data.rate_unit) for rate, _, _ in labels]
     wide = width_of(ax)
     positions = spread_out([up for _, up in heights], 2.3 * LINE_TEXT_SIZE)
-    for (label, _), (right, up), at in zip(labels, heights, positions, strict=True):
+    for (_, label, part), (right, up), at in zip(labels, heights, positions, strict=True):
         start, end = to_data(ax, (right, up)), to_data(ax, (right + _LEADER - 2.0, at))
         line = {"color": FAINT, "linewidth": 0.5, "clip_on": False, "gid": "peak-leader", "zorder": 2}
         ax.plot([start[0], end[0]], [start[1], end[1]], **line)  # type: ignore[arg-type]
@@ -246,7 +265,7 @@ def _label_peaks_beside(ax: Axes, data: PlotData) -> None:
             va="center",
             linespacing=1.05,
             fontsize=LINE_TEXT_SIZE,
-            color=INK,
+            color=part.hue or INK,
             parse_math=False,
             gid="ceiling-label",
             clip_on=False,
@@ -282,10 +301,13 @@ def _label_peak(ax: Axes, label: str, peaks: list[Peak], data: PlotData, obstacl
     ]
     left, right = ax.get_xlim()
     start, end = to_points(ax, min(ridges, default=left), top), to_points(ax, right, top)
-    write_along(ax, along_line(start, end, label, obstacles, backwards=True), obstacles, gid="ceiling-label")
+    placed = along_line(start, end, label, obstacles, backwards=True)
+    write_along(ax, placed, obstacles, color=data.hue or INK, gid="ceiling-label")
 
 
-def _label_slope(ax: Axes, level: str, labels: list[str], data: PlotData, obstacles: Obstacles, *, color: str) -> None:
+def _label_slope(
+    ax: Axes, level: str, labels: Sequence[str], data: PlotData, obstacles: Obstacles, *, color: str
+) -> None:
     uppermost = max(
         (r for r in data.rooflines if r.bandwidth(level)),
         key=lambda r: r.bandwidth(level).bytes_per_second,  # type: ignore[union-attr]
@@ -294,7 +316,11 @@ def _label_slope(ax: Axes, level: str, labels: list[str], data: PlotData, obstac
     peak /= data.rate_unit
     left = max(ax.get_xlim()[0], ax.get_ylim()[0] * ridge / peak)  # where the line enters the picture
     start, end = to_points(ax, left, peak * left / ridge), to_points(ax, ridge, peak)
-    tries = [along_line(start, end, label, obstacles) for label in labels]
-    # The fullest text that covers nothing; when none does, the cheapest.
-    best = next((placed for placed in tries if placed.free), min(tries, key=lambda placed: placed.cost))
-    write_along(ax, best, obstacles, color=color, gid="ceiling-label")
+    name = data.label(level)
+    # The fullest text that covers nothing; where even the name has no space, no text is better than one on another.
+    shorter = data.units.transactions and width_of(ax) < _NARROW_AXES  # no rate in bytes beside that in transactions
+    for label in dict.fromkeys((*labels[1 if shorter else 0 :], name)):
+        placed = along_line(start, end, label, obstacles)
+        if placed.free:
+            write_along(ax, placed, obstacles, color=color, gid="ceiling-label")
+            break

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from roofctl.core.errors import InputError
 from roofctl.core.levels import LEVELS
 from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import prefixed
-from roofctl.plots.axis_units import AXIS_UNITS, AxisUnits
+from roofctl.plots.axis_units import AXIS_UNITS, AxisUnits, percent_units
 from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions
 from roofctl.plots.text import elide, percent, plain
 from roofctl.roofline.model import ISSUE, WORK_LABELS, Assessment, KernelPoints, Peak, Point, Roofline, assess
@@ -25,17 +26,57 @@ _DRAWABLE: Final = "a logarithmic axis needs a positive number"
 
 @dataclass(frozen=True)
 class PlotData:
-    """Rooflines (measured first), kernels with drawable points only, and one name per kernel."""
+    """Rooflines (measured first), kernels with drawable points only, and one name per kernel.
+
+    ``numbers`` are those that kernels have in labels and in the table. Where captures are of several GPUs or clocks
+    (``groups``, by name) there is one roofline for each: ``owners`` are the groups of the kernels, ``hues`` the colours
+    of the groups where colour distinguishes them, and ``hue`` that of a single one. ``percent``: rates are percent of
+    each point's own roof. ``colors`` are those of labeled kernels by number, where several pictures share them.
+    ``accesses`` are the global loads and stores of the kernels, in their order, drawn against the memory walls.
+    """
 
     rooflines: tuple[Roofline, ...]
     kernels: tuple[KernelPoints, ...]
     names: tuple[str, ...]
     options: PlotOptions
+    numbers: tuple[int, ...]
+    groups: tuple[str, ...] = ()
+    owners: tuple[int, ...] = ()
+    hues: tuple[str, ...] = ()
+    hue: str = ""
+    percent: bool = False
+    colors: Mapping[int, str] = field(default_factory=dict)
+    accesses: tuple[KernelPoints, ...] = ()
 
     @property
     def units(self) -> AxisUnits:
         """Units and axis names of the model that is drawn."""
-        return AXIS_UNITS[self.rooflines[0].model]
+        model = self.rooflines[0].model
+        return percent_units(model) if self.percent else AXIS_UNITS[model]
+
+    @cached_property
+    def parts(self) -> tuple[PlotData, ...]:
+        """The data of each group; without groups all in one."""
+        return tuple(self._part(group) for group in range(len(self.groups))) or (self,)
+
+    @property
+    def roofs(self) -> tuple[PlotData, ...]:
+        """The parts that have roofs of their own: in percent all have one."""
+        return (self,) if self.percent else self.parts
+
+    def _part(self, group: int) -> PlotData:
+        chosen = [index for index, owner in enumerate(self.owners) if owner == group]
+        return replace(
+            self,
+            rooflines=self.rooflines if self.percent else (self.rooflines[group],),
+            kernels=tuple(self.kernels[index] for index in chosen),
+            names=tuple(self.names[index] for index in chosen),
+            numbers=tuple(self.numbers[index] for index in chosen),
+            groups=(),
+            owners=(),
+            hues=(),
+            hue=self.hues[group] if self.hues else "",
+        )
 
     @property
     def rate_unit(self) -> float:
@@ -55,7 +96,7 @@ class PlotData:
     @property
     def roof_levels(self) -> tuple[str, ...]:
         """The levels whose ceilings are drawn, in the same order: those of the points where none are chosen."""
-        return self._in_order(self.options.ceiling_levels or self.options.levels)
+        return () if self.percent else self._in_order(self.options.ceiling_levels or self.options.levels)
 
     def _in_order(self, chosen: Sequence[str]) -> tuple[str, ...]:
         return tuple(level for level in (*LEVELS, *self.options.own_levels) if level in chosen)
@@ -73,12 +114,14 @@ class PlotData:
     @property
     def labeled(self) -> tuple[int, ...]:
         """Indices of the kernels that are labeled: of many the longest, and those that the user styled."""
-        return label_some(self.drawn, self.kernels, self.options)
+        if self.colors:
+            return tuple(index for index in self.drawn if self.numbers[index] in self.colors)
+        return label_some(self.drawn, self.kernels, self.options, self.numbers)
 
     @property
     def typed(self) -> bool:
         """Whether the colour of a point is that of its type of operation, as its peak's."""
-        return self.rooflines[0].model == "flop" and self.many
+        return self.rooflines[0].model == "flop" and self.many and not (self.hues or self.hue)
 
     @property
     def many(self) -> bool:
@@ -95,11 +138,22 @@ class PlotData:
 
     def assess(self, point: Point) -> Assessment | None:
         """A point against its measured ceiling, or the theoretical one where none was measured."""
-        return next((result for r in self.rooflines if (result := assess(point, r)) is not None), None)
+        if self.percent:
+            return None
+        rooflines = (self.rooflines[self._owner_of[id(point)]],) if self.owners else self.rooflines
+        return next((result for r in rooflines if (result := assess(point, r)) is not None), None)
+
+    @cached_property
+    def _owner_of(self) -> dict[int, int]:
+        """The group of each point, by its identity: equal points may be of different groups."""
+        return {
+            id(point): owner for kernel, owner in zip(self.kernels, self.owners, strict=True) for point in kernel.points
+        }
 
     def label(self, level: str) -> str:
-        """The printed name of a level: the user's label, else its own."""
-        return self.options.level_styles.get(level, LevelStyle()).label or self.rooflines[0].label(level)
+        """The printed name of a level: the user's label, else its own (``HBM/DRAM`` where GPUs differ)."""
+        own = dict.fromkeys(roofline.label(level) for roofline in self.rooflines)
+        return self.options.level_styles.get(level, LevelStyle()).label or "/".join(own)
 
 
 def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], options: PlotOptions) -> PlotData:
@@ -116,15 +170,23 @@ def compose(rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], opti
         kernels=tuple(_usable_kernel(k) for k in kernels),
         names=_names(kernels, options),
         options=options,
+        numbers=tuple(range(1, len(kernels) + 1)),
     )
 
 
-def label_some(drawn: Sequence[int], kernels: Sequence[KernelPoints], options: PlotOptions) -> tuple[int, ...]:
-    """The first of ``drawn``, which are sorted by time, and those that have a style of the user's."""
+def label_some(
+    drawn: Sequence[int], kernels: Sequence[KernelPoints], options: PlotOptions, numbers: Sequence[int] = ()
+) -> tuple[int, ...]:
+    """The first of ``drawn``, which are sorted by time, and those that have a style of the user's.
+
+    Kernels with the same of ``numbers`` count once.
+    """
+    distinct = dict.fromkeys(numbers[index] if numbers else index for index in drawn)
+    first = set(list(distinct)[: options.labeled])
     return tuple(
         index
-        for rank, index in enumerate(drawn)
-        if rank < options.labeled or options.kernel_style(kernels[index]) != KernelStyle()
+        for index in drawn
+        if (numbers[index] if numbers else index) in first or options.kernel_style(kernels[index]) != KernelStyle()
     )
 
 
@@ -225,6 +287,16 @@ def _not_measured(data: PlotData) -> list[str]:
 
 
 def _absent_ceilings(data: PlotData) -> list[str]:
+    if data.percent:
+        return []
+    lines: list[str] = []
+    for part, name in zip(data.parts, data.groups or ("",), strict=True):
+        lines += [f"{name}: {line}" if name else line for line in _absent_of(part)]
+    return lines
+
+
+def _absent_of(data: PlotData) -> list[str]:
+    """The ceilings that are missing from the picture of one GPU at one clock."""
     lines: list[str] = []
     for roofline in data.rooflines:
         kind = f"{roofline.basis} " if len(data.rooflines) > 1 else ""
@@ -269,7 +341,12 @@ def listed(data: PlotData, members: Sequence[int]) -> str:
 
 
 def share_of(kernels: Sequence[KernelPoints]) -> float | None:
-    """Their part of the time, each kernel once whatever its types of operation; None where one is not known."""
+    """Their part of the time, each kernel once whatever its types of operation.
+
+    None where one is not known, and where they are of several captures: each has a time of its own.
+    """
+    if len({kernel.note for kernel in kernels}) > 1:
+        return None
     shares = {(k.number, k.kernel, k.note): k.time_share for k in kernels}.values()
     known = [share for share in shares if share is not None]
     return sum(known) if len(known) == len(shares) else None

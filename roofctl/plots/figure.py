@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from roofctl.core.errors import InputError
-from roofctl.plots import many
+from roofctl.plots import inner_walls, many
 from roofctl.plots.axes import dress, line_obstacles, set_limits
 from roofctl.plots.ceilings import draw_ceilings, draw_zones, label_ceilings, width_beside
 from roofctl.plots.data import PlotData, compose, footnotes, type_text
@@ -26,7 +26,7 @@ from roofctl.plots.outliers import Outlier, outliers
 from roofctl.plots.page import check_suffix, save, settings
 from roofctl.plots.placement import Obstacles
 from roofctl.plots.points import draw_hierarchical
-from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions
+from roofctl.plots.style import KernelStyle, LevelStyle, PlotOptions, level_look
 from roofctl.roofline.model import KernelPoints, Roofline
 
 __all__ = [
@@ -47,11 +47,13 @@ def hierarchical(
     kernels: Sequence[KernelPoints],
     options: PlotOptions | None = None,
     *,
+    accesses: Sequence[KernelPoints] = (),
     ax: Axes | None = None,
 ) -> Figure:
     """One kernel on all its levels under one roofline, or under a measured and a theoretical one.
 
-    In the FLOP model ``kernels`` are the types of operation of that kernel. ``ax``: axes of an existing figure.
+    In the FLOP model ``kernels`` are the types of operation of that kernel. ``accesses``: its global loads and stores,
+    drawn against the memory walls. ``ax``: axes of an existing figure.
     """
     if len(kernels) != len({kernel.work for kernel in kernels}) or len({kernel.kernel for kernel in kernels}) != 1:
         raise InputError(
@@ -60,7 +62,7 @@ def hierarchical(
         )
     options = options or PlotOptions()
     with settings(options.font):
-        data = compose(rooflines, kernels, options)
+        data = inner_walls.with_accesses(compose(rooflines, kernels, options), accesses)
         issued = [kernel.issued_per_second for kernel in data.kernels if kernel.issued_per_second]
         name = data.names[0] + (type_text(kernels[0]) if len(kernels) == 1 else "")
         title, subtitle = name if data.options.title is None else data.options.title, data.options.subtitle
@@ -68,8 +70,12 @@ def hierarchical(
             subtitle = " · ".join(filter(None, [name, subtitle]))
         frame = _blank(data, title, subtitle, heights=issued if data.points else [], ax=ax)
         draw_ceilings(frame.ax, data, colored=True)
-        obstacles = _annotate(frame, data, draw_hierarchical(frame.ax, data), colored=True)
-        label_levels(frame.ax, data, obstacles)
+        inner_walls.draw_walls(frame.ax, data)
+        entries = [*draw_hierarchical(frame.ax, data), *inner_walls.entries(data)]
+        inner_walls.draw_accesses(frame.ax, data, [level_look("l1", options).color] * len(accesses))
+        obstacles = _annotate(frame, data, entries, colored=True)
+        if lacking := label_levels(frame.ax, data, obstacles):
+            frame.add_note(f"of the roof: {', '.join(lacking)}")
         return frame.finish()
 
 
@@ -78,36 +84,46 @@ def multi(
     kernels: Sequence[KernelPoints],
     options: PlotOptions | None = None,
     *,
+    accesses: Sequence[KernelPoints] = (),
     ax: Axes | None = None,
 ) -> Figure:
     """Many kernels: up to eight with their names, of more the longest with numbers and a table beside the axes.
 
+    ``accesses``: their global loads and stores, in their order, drawn against the memory walls.
     In the axes ``ax`` of an existing figure there is no table.
     """
     if not kernels:
         raise InputError("no kernel to draw", hint="roofctl report lists the kernels of a capture")
     options = options or PlotOptions()
     with settings(options.font):
-        data = compose(rooflines, kernels, options)
-        table, far, hidden = None, *outliers(data)
-        if hidden:
-            note = f"{hidden} point{'s' if hidden > 1 else ''} without a label beyond the limits of the axes"
-            data = replace(data, options=replace(options, remarks=(*options.remarks, note)))
-        if many.is_numbered(data) and ax is None:
-            rest = [index for index in data.drawn if index not in data.labeled]
-            table = lay_out_table(data, data.labeled, rest, partial(many.color_of, data))
-        title = data.units.title if data.options.title is None else data.options.title
-        frame = _blank(data, title, data.options.subtitle, table=table, ax=ax, far=far)
-        draw_ceilings(frame.ax, data, colored=False)
-        many.draw_multi(frame.ax, data, far)
-        obstacles = many.marker_obstacles(frame.ax, data, far)
-        label_ceilings(frame.ax, data, obstacles, colored=False, beside=bool(frame.beyond))
-        named = not many.is_numbered(data) and many.write_names(frame.ax, data, obstacles)
-        entries = many.entries(data, kernels=not named and table is None)
-        frame.add_legend(entries, obstacles)
-        if not named:
-            many.write_numbers(frame.ax, data, far, obstacles)
-        return frame.finish()
+        return draw_many(inner_walls.with_accesses(compose(rooflines, kernels, options), accesses), ax)
+
+
+def draw_many(data: PlotData, ax: Axes | None = None) -> Figure:
+    """The figure of many kernels, or the figure of ``ax``."""
+    table, far, hidden = None, *outliers(data)
+    if hidden:
+        note = f"{hidden} point{'s' if hidden > 1 else ''} without a label beyond the limits of the axes"
+        data = replace(data, options=replace(data.options, remarks=(*data.options.remarks, note)))
+    if many.is_numbered(data) and ax is None:
+        rest = [index for index in data.drawn if index not in data.labeled]
+        table = lay_out_table(data, many.first_of_numbers(data), rest, partial(many.color_of, data))
+    title = data.units.title if data.options.title is None else data.options.title
+    frame = _blank(data, title, data.options.subtitle, table=table, ax=ax, far=far)
+    draw_ceilings(frame.ax, data, colored=False)
+    inner_walls.draw_walls(frame.ax, data)
+    many.draw_multi(frame.ax, data, far)
+    inner_walls.draw_accesses(frame.ax, data, [many.color_of(data, index) for index in range(len(data.accesses))])
+    obstacles = many.marker_obstacles(frame.ax, data, far)
+    inner_walls.add_accesses(frame.ax, data, obstacles)
+    label_ceilings(frame.ax, data, obstacles, colored=False, beside=bool(frame.beyond))
+    inner_walls.label_walls(frame.ax, data, obstacles)
+    named = not many.is_numbered(data) and many.write_names(frame.ax, data, obstacles)
+    entries = [*many.entries(data, kernels=not named and table is None), *inner_walls.entries(data)]
+    frame.add_legend(entries, obstacles)
+    if not named:
+        many.write_numbers(frame.ax, data, far, obstacles)
+    return frame.finish()
 
 
 def _blank(
@@ -140,6 +156,8 @@ def _annotate(frame: Frame, data: PlotData, entries: Sequence[LegendEntry], *, c
     """Label the ceilings and place the legend; the result holds both as obstacles."""
     obstacles = line_obstacles(frame.ax)
     add_markers([position_of(frame.ax, point, data) for point in data.points], obstacles)
+    inner_walls.add_accesses(frame.ax, data, obstacles)
     label_ceilings(frame.ax, data, obstacles, colored=colored, beside=bool(frame.beyond))
+    inner_walls.label_walls(frame.ax, data, obstacles)
     frame.add_legend(entries, obstacles)
     return obstacles

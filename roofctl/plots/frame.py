@@ -5,6 +5,7 @@ Axes keep their size: where a legend, a table or footnotes need space, the figur
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,15 @@ _LEFT: Final = 46.0
 _RIGHT: Final = 12.0
 _BETWEEN: Final = 54.0
 _TABLE_GAP: Final = 14.0
+_MOST_BESIDE: Final = 2
+"""Panels for which a figure with a table grows."""
+
+_LEAST_PANEL: Final = 110.0
+"""Width of a panel below which panels stand on several rows."""
+
+_PANEL_SHAPE: Final = 0.7
+"""Height of panels on several rows, as a part of their width."""
+
 _NARROWEST: Final = 0.6
 """Part of a figure's width that the axes keep beside a table."""
 
@@ -112,23 +122,28 @@ class Frame:
         width, height = wide - _LEFT - _RIGHT - beyond, high - top
         if table and wide >= NARROW:
             growth = max(1.0, (points / _MANY_POINTS) ** 0.5)
-            least = _NARROWEST * wide * growth * len(panels) + _BETWEEN * (len(panels) - 1)
+            beside = min(len(panels), _MOST_BESIDE)
+            least = _NARROWEST * wide * growth * beside + _BETWEEN * (beside - 1)
             width, height = max(least, width - _TABLE_GAP - table.width), height * growth
             wide, high = width + _LEFT + _RIGHT + beyond, height + top
-        bottom = _bottom(panels, width)
+        bottom, rows = _bottom(panels, width), _rows(panels, width)
         height -= bottom
-        notes = [
-            line
-            for note in labels.footnotes
-            for line in text.wrap(
-                textwrap.shorten(note, _NOTE_LONGEST, placeholder=text.ELLIPSIS), NOTE_SIZE, width + _LEFT * 0.8
-            )
-        ]
+        if rows > 1:
+            height = min(height, max(_PANEL_SHAPE * _cells(panels, width)[0][1], _LEAST_PANEL))
+            high = top - above + rows * (above + height + bottom)
+        notes = [line for note in labels.footnotes for line in _wrapped(note, width)]
         figure = Figure(figsize=(wide / INCH, high / INCH), dpi=options.dpi, facecolor="white")
         FigureCanvasAgg(figure)
         axes = tuple(
-            figure.add_axes((left / wide, bottom / high, across / wide, height / high))
-            for left, across in _columns(panels, width)
+            figure.add_axes(
+                (
+                    left / wide,
+                    (bottom + (rows - 1 - row) * (above + height + bottom)) / high,
+                    across / wide,
+                    height / high,
+                )
+            )
+            for left, across, row in _cells(panels, width)
         )
         return cls(
             *(figure, axes, tuple(panels), labels, options.size, width, height, above, table, notes),
@@ -156,21 +171,25 @@ class Frame:
         table = None if self.legend == "none" else self.table
         beside = table if self.size[0] * INCH >= NARROW else None
         under = table if not beside else None
-        legend = self._legend_height() if self.outside else 0.0
+        legend = self._legend_height() + self.above if self.outside else 0.0
         side = self.beyond + max(self.outside, beside.width + _TABLE_GAP if beside else 0.0)
         below = under.height + _TABLE_GAP if under else 0.0
         below += self._legend_height() if self.legend == "below" else 0.0
         wide = max(self.size[0] * INCH, _LEFT + self.width + side + _RIGHT)
+        rows, pitch = _rows(self.panels, self.width), self.above + self.height + bottom
         high = top + max(
-            self.above + self.height + bottom + below + note_height,
+            rows * pitch + below + note_height,
             legend + (beside.height if beside else 0.0) + _RIGHT,
         )
         self.figure.set_size_inches(wide / INCH, high / INCH)
-        base = high - top - self.above - self.height
-        for ax, panel, (left, across) in zip(self.axes, self.panels, _columns(self.panels, self.width), strict=True):
-            ax.set_position((left / wide, base / high, across / wide, self.height / high))
+        cells = _cells(self.panels, self.width)
+        for ax, panel, (left, across, row) in zip(self.axes, self.panels, cells, strict=True):
+            start = high - top - row * pitch
+            position = (start - self.above - self.height) / high
+            ax.set_position((left / wide, position, across / wide, self.height / high))
             if panel.title:
-                write(self.figure, left, high - top - PANEL_SIZE, panel.title, across, size=PANEL_SIZE, gid="panel")
+                write(self.figure, left, start - PANEL_SIZE, panel.title, across, size=PANEL_SIZE, gid="panel")
+        base = high - top - rows * pitch + bottom
         if beside:
             draw_table(self.figure, beside, _LEFT + self.width + self.beyond + _TABLE_GAP, high - top - legend)
         if under:
@@ -179,6 +198,10 @@ class Frame:
         write_title(self.figure, _LEFT, wide - _LEFT - _RIGHT, self.text.title, subtitle)
         write_notes(self.figure, _LEFT * 0.3, base - bottom - below, self.notes, wide)
         return self.figure
+
+    def add_note(self, note: str) -> None:
+        """One more footnote."""
+        self.notes += _wrapped(note, self.width)
 
     def add_legend(self, entries: Sequence[LegendEntry], obstacles: Obstacles, ax: Axes | None = None) -> None:
         """The legend of the last axes, or of ``ax``, where the options want it."""
@@ -197,28 +220,47 @@ class Frame:
         return float(legend.get_window_extent().height) * INCH / self.figure.dpi + _TABLE_GAP if legend else 0.0
 
 
-def _columns(panels: Sequence[Panel], width: float) -> list[tuple[float, float]]:
-    """Left end and width of each panel's axes."""
-    free, total = width - _BETWEEN * (len(panels) - 1), sum(panel.share for panel in panels)
-    widths = [free * panel.share / total for panel in panels]
-    return [(_LEFT + sum(widths[:i]) + _BETWEEN * i, across) for i, across in enumerate(widths)]
+def _wrapped(note: str, width: float) -> list[str]:
+    """A footnote below axes of this width, in lines."""
+    short = textwrap.shorten(note, _NOTE_LONGEST, placeholder=text.ELLIPSIS)
+    return text.wrap(short, NOTE_SIZE, width + _LEFT * 0.8)
+
+
+def _rows(panels: Sequence[Panel], width: float) -> int:
+    """Rows of panels: one where each has the space."""
+    beside = max(1, int((width + _BETWEEN) / (_LEAST_PANEL + _BETWEEN)))
+    return math.ceil(len(panels) / beside)
+
+
+def _cells(panels: Sequence[Panel], width: float) -> list[tuple[float, float, int]]:
+    """Left end and width of each panel's axes, and its row."""
+    columns = math.ceil(len(panels) / _rows(panels, width))
+    free, total = width - _BETWEEN * (columns - 1), sum(panel.share for panel in panels[:columns])
+    cells: list[tuple[float, float, int]] = []
+    for index, panel in enumerate(panels):
+        row, column = divmod(index, columns)
+        across = free * panel.share / total
+        left = _LEFT if column == 0 else cells[-1][0] + cells[-1][1] + _BETWEEN
+        cells.append((left, across, row))
+    return cells
 
 
 def _bottom(panels: Sequence[Panel], width: float) -> float:
     """Space below axes of this width: tick labels, the axis name, a margin."""
-    names = [x_label(panel.x_name, across) for panel, (_, across) in zip(panels, _columns(panels, width), strict=True)]
+    names = [x_label(panel.x_name, across) for panel, (_, across, _) in zip(panels, _cells(panels, width), strict=True)]
     return 24.0 + 12.0 * max(len(name.splitlines()) for name in names)
 
 
 def _subtitle_lines(labels: FrameText, width: float) -> list[str]:
-    """The subtitle, on two lines where one of ``width`` points does not hold it."""
-    whole = text.plain(labels.subtitle)
-    parts = whole.split(_SEPARATOR)
-    if text.width(whole, SUBTITLE_SIZE) <= width:
-        return [whole] if whole else []
-    splits = [(_SEPARATOR.join(parts[:n]), _SEPARATOR.join(parts[n:])) for n in range(1, len(parts))]
-    fitting = [split for split in splits if text.width(split[0], SUBTITLE_SIZE) <= width]
-    return [line for line in (fitting[-1] if fitting else (whole,)) if line]
+    """The subtitle, on several lines where one of ``width`` points does not hold it."""
+    lines: list[str] = []
+    for part in text.plain(labels.subtitle).split(_SEPARATOR):
+        longer = f"{lines[-1]}{_SEPARATOR}{part}" if lines else part
+        if lines and text.width(longer, SUBTITLE_SIZE) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return [line for line in lines if line]
 
 
 def _top(labels: FrameText, width: float) -> float:

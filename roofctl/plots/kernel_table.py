@@ -70,21 +70,24 @@ class NumberedTable:
 def lay_out_table(
     data: PlotData, labeled: Sequence[int], rest: Sequence[int], color: Callable[[int], str]
 ) -> NumberedTable:
-    """The table of the ``labeled`` kernels (indices, of which the numbers are one more), and a row for the ``rest``.
+    """The table of the ``labeled`` kernels (their indices), and a row for the ``rest``.
 
     Names are shortened to fit; one column, or two when the figure's height (or ``legend_rows`` of the options) does
     not hold the rows. ``color`` gives a kernel's colour.
     """
-    rows = []
+    rows, grouped = [], data.hues and data.owners  # then the colour is the group's, not the kernel's
     for index in labeled:
         remark = type_text(data.kernels[index])
         limit = max(_NAME_WIDTH - text.width(remark, TABLE_SIZE) * 0.5, _NAME_WIDTH * 0.6)
         name = text.elide(data.names[index], TABLE_SIZE, limit)
-        rows.append(TableRow(str(index + 1), color(index), name, remark, _share_text(data.kernels[index].time_share)))
+        share = "" if data.owners else _share_text(data.kernels[index].time_share)
+        rows.append(TableRow(str(data.numbers[index]), "" if grouped else color(index), name, remark, share))
     if rest:
         own = {(data.kernels[i].number, data.kernels[i].kernel, data.kernels[i].note) for i in labeled}
         others = [k for k in map(data.kernels.__getitem__, rest) if (k.number, k.kernel, k.note) not in own]
-        rows.append(TableRow("", REST, f"{len(rest)} others", "", _share_text(share_of(others) if others else None)))
+        share = _share_text(share_of(others) if others and not data.owners else None)
+        color_of_rest = "" if grouped else REST
+        rows.append(TableRow("", color_of_rest, f"{len(rest)} other{'s' if len(rest) > 1 else ''}", "", share))
     height = data.options.size[1] * INCH - _AROUND
     most = len(rows) if data.options.size[0] * INCH < NARROW else max(1, int(height / ROW - _TABLE_HEAD))
     return _lay_out_rows(rows, data.options.legend_rows or most)
@@ -128,7 +131,8 @@ def draw_table(figure: Figure, table: NumberedTable, left: float, top: float) ->
             if table.share_width:
                 write(end, top - ROW * 0.8, "time", "head", color=FAINT, align="right")
         y = top - ROW * (row_index + 0.8 + _TABLE_HEAD - 0.3)
-        write(x, y, _SWATCH, "color", color=row.color)
+        if row.color:
+            write(x, y, _SWATCH, "color", color=row.color)
         if row.number:
             write(number_at, y, row.number, "number", align="right")
         write(name_at, y, row.name, "name")

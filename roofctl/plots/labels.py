@@ -52,8 +52,12 @@ def position_of(ax: Axes, point: Point, data: PlotData) -> Position:
     return to_points(ax, point.intensity, point.per_second / data.rate_unit)
 
 
-def label_levels(ax: Axes, data: PlotData, obstacles: Obstacles) -> None:
-    """``HBM 82 %`` beside each point; points close together get one block of lines."""
+def label_levels(ax: Axes, data: PlotData, obstacles: Obstacles) -> list[str]:
+    """``HBM 82 %`` beside each point; points close together get one block of lines.
+
+    Returns the lines that have no place beside their points.
+    """
+    lacking: list[str] = []
     blocks: list[list[Point]] = []
     for point in data.points:
         here = position_of(ax, point, data)
@@ -69,6 +73,9 @@ def label_levels(ax: Axes, data: PlotData, obstacles: Obstacles) -> None:
         for block, lines in zip(blocks, texts, strict=True)
     ]
     for block, lines, label, placed in zip(blocks, texts, labels, place(labels, obstacles), strict=True):
+        if placed.covers:
+            lacking += lines
+            continue
         step = label.height / len(lines)
         for row, (point, line) in enumerate(zip(block, lines, strict=True)):
             center = (placed.center[0], placed.center[1] + label.height / 2 - (row + 0.5) * step)
@@ -76,6 +83,7 @@ def label_levels(ax: Axes, data: PlotData, obstacles: Obstacles) -> None:
             _write(ax, line, center, size=LABEL_SIZE, color=color, gid=f"label-{point.level}")
         if placed.leader:
             _leader(ax, (label.at, placed.leader))
+    return lacking
 
 
 def _fraction_label(point: Point, data: PlotData) -> str:

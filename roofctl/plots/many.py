@@ -20,7 +20,15 @@ from roofctl.plots.labels import Named, add_markers, label_points, name_points, 
 from roofctl.plots.legend import LegendEntry, filled, handle
 from roofctl.plots.outliers import Outlier
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.points import draw_outlier, draw_point, draw_spread, issued_entry, other_count, remarks
+from roofctl.plots.points import (
+    draw_outlier,
+    draw_point,
+    draw_spread,
+    group_entries,
+    issued_entry,
+    other_count,
+    remarks,
+)
 from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, MOST_NAMED, REST, ceiling_look, level_look, work_color
 from roofctl.roofline.model import KernelPoints, Point
 
@@ -37,15 +45,23 @@ def is_numbered(data: PlotData) -> bool:
 
 
 def color_of(data: PlotData, index: int) -> str:
-    """A kernel's colour: the user's, else in the FLOP model that of its type, else its own; grey without a label."""
-    kernel = data.kernels[index]
+    """A kernel's colour: the user's, else of several groups that of its group, else in the FLOP model that of its type.
+
+    Else it is its own: the same for all kernels of one number, grey without a label.
+    """
+    kernel, labeled = data.kernels[index], data.labeled
     if own := data.options.kernel_style(kernel).color:
         return own
-    if index not in data.labeled:
+    if data.hues:
+        return data.hues[data.owners[index]]
+    if index not in labeled:
         return REST
+    if data.colors:
+        return data.colors[data.numbers[index]]
     if data.typed:
         return work_color(kernel.work)
-    return KERNEL_COLORS[data.labeled.index(index) % len(KERNEL_COLORS)]
+    order = list(dict.fromkeys(data.numbers[each] for each in labeled))
+    return KERNEL_COLORS[order.index(data.numbers[index]) % len(KERNEL_COLORS)]
 
 
 def size_of(data: PlotData, index: int, level: str) -> float:
@@ -119,15 +135,15 @@ def write_numbers(ax: Axes, data: PlotData, outliers: Sequence[Outlier], obstacl
     """The number of each labeled kernel beside its points, and the values of points at the edge."""
     far = {id(outlier.point): outlier for outlier in outliers}
     numbered = [
-        (position_of(ax, point, data), index + 1, size_of(data, index, point.level) / 2)
+        (position_of(ax, point, data), data.numbers[index], _radius(data, index, point))
         for index in data.labeled
-        for point in data.points_of(data.kernels[index])
+        for point in (*data.points_of(data.kernels[index]), *(data.accesses[index].points if data.accesses else ()))
         if id(point) not in far
     ]
     values = [
         (
             outlier.position(ax),
-            " ".join(filter(None, [str(outlier.index + 1) if outlier.index in data.labeled else "", outlier.text])),
+            ": ".join(filter(None, [_number(data, outlier.index), outlier.text])),
         )
         for outlier in outliers
         if not outlier.hidden
@@ -135,25 +151,35 @@ def write_numbers(ax: Axes, data: PlotData, outliers: Sequence[Outlier], obstacl
     label_points(ax, numbered, values, obstacles)
 
 
+def _radius(data: PlotData, index: int, point: Point) -> float:
+    """Of a marker, in points: those of accesses have all one size."""
+    return size_of(data, index, point.level) / 2 if point.level in data.levels else _SIZE / 2
+
+
+def _number(data: PlotData, index: int) -> str:
+    return str(data.numbers[index]) if index in data.labeled else ""
+
+
 def entries(data: PlotData, *, kernels: bool) -> list[LegendEntry]:
-    """The legend: ``kernels`` with a line per kernel, and what shapes, lines and sizes mean."""
-    found = _kernel_entries(data) if kernels else []
+    """The legend: ``kernels`` with a line per kernel, and what colours, shapes, lines and sizes mean."""
+    found = [*group_entries(data), *(_kernel_entries(data) if kernels else [])]
     for name in data.levels:
         marker = filled(level_look(name, data.options).marker, FAINT)
-        if len(data.levels) > 1 or name in data.roof_levels:
+        if len(data.levels) > 1 or name in data.roof_levels or data.percent:
             found.append(LegendEntry(marker, fixed=level_text(name, data)))
     found += [_roof_entry(name, data) for name in data.roof_levels if name not in data.levels]
     lines = dict.fromkeys(other[1] for i in data.labeled if (other := other_count(data.kernels[i])))
     found += [issued_entry(name) for name in lines]
     if is_numbered(data) and any(data.kernels[i].time_share is not None for i in data.labeled):
-        found.append(LegendEntry(filled("o", "white"), fixed="area: share of the time"))
+        whose = "of its capture's time" if data.owners or data.colors else "of the time"
+        found.append(LegendEntry(filled("o", "white"), fixed=f"area: share {whose}"))
     return [*found, *remarks(data)]
 
 
 def level_text(level: str, data: PlotData) -> str:
     """A level's name with its rate: along its line there may be no space for the rate."""
     bandwidth, name = data.rooflines[0].bandwidth(level), data.label(level)
-    if level not in data.roof_levels:
+    if level not in data.roof_levels or data.groups:
         return name
     return f"{name}, {data.units.bandwidth(bandwidth.bytes_per_second)}" if bandwidth else name
 
@@ -169,11 +195,19 @@ def _kernel_entries(data: PlotData) -> list[LegendEntry]:
     return [
         LegendEntry(
             sample(color_of(data, index), data.options.kernel_style(data.kernels[index]).marker),
-            f"{index + 1}  {data.names[index]}",
+            f"{data.numbers[index]}  {data.names[index]}",
             type_text(data.kernels[index]),
         )
-        for index in data.labeled
+        for index in first_of_numbers(data)
     ]
+
+
+def first_of_numbers(data: PlotData) -> tuple[int, ...]:
+    """Indices of the labeled kernels, of those with one number the first."""
+    first: dict[int, int] = {}
+    for index in data.labeled:
+        first.setdefault(data.numbers[index], index)
+    return tuple(first.values())
 
 
 def sample(color: str, marker: str | None) -> Line2D:

@@ -71,6 +71,15 @@ def _above(data: PlotData, point: Point) -> bool:
     return assessment is not None and assessment.above_roof
 
 
+def group_entries(data: PlotData) -> list[LegendEntry]:
+    """The colour of each group of captures, where colours distinguish groups."""
+    names = data.groups if data.hues else ()
+    return [
+        LegendEntry(handle(color=hue, linestyle="-", linewidth=1.3, marker="o", markersize=5), name)
+        for hue, name in zip(data.hues, names, strict=True)
+    ]
+
+
 def hollow_entries(points: Sequence[Point]) -> list[LegendEntry]:
     """Why points are hollow: a legend entry per different caveat."""
     longest = 36
@@ -82,10 +91,13 @@ def hollow_entries(points: Sequence[Point]) -> list[LegendEntry]:
 def remarks(data: PlotData, measured: str = "") -> list[LegendEntry]:
     """Legend entries of special points and ceilings: two sets of ceilings, points above a roof, hollow points."""
     entries: list[LegendEntry] = []
-    if len(data.rooflines) > 1:
+    if len(data.rooflines) > 1 and not data.groups:
         solid, dashed = {"linestyle": "-", "linewidth": 1.4}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}
         entries.append(LegendEntry(handle(**solid, color=INK), fixed=f"{data.rooflines[0].basis} ceilings{measured}"))
         entries.append(LegendEntry(handle(**dashed, color=INK, alpha=0.6), fixed="theoretical ceilings"))
+    if data.options.spread and any(kernel.rates for kernel in data.kernels):
+        whisker = handle(marker="|", markersize=6, markeredgewidth=0.9, linestyle="-", linewidth=0.9)
+        entries.append(LegendEntry(whisker, fixed="slowest to fastest launch"))
     if held_down(data):
         entries.append(LegendEntry(handle(linestyle="-", linewidth=0.5), fixed="sustained (power limit)"))
     if any(_above(data, p) for p in data.points):

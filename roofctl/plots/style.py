@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from roofctl.core.errors import InputError
 from roofctl.core.levels import LEVELS
 from roofctl.core.precisions import PRECISIONS
 from roofctl.roofline.model import KernelPoints
@@ -16,6 +17,10 @@ KERNEL_COLORS: Final = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442"),
     *("#882255", "#999933"),
 )
+_GROUP_COLORS: Final = tuple(KERNEL_COLORS[index] for index in (0, 1, 6, 4, 2, 3))
+MOST_GROUPS: Final = len(_GROUP_COLORS)
+"""GPUs and clocks in one picture: as many as have distinct colours, the first three also in grey."""
+
 MOST_NAMED: Final = 8
 """Up to as many kernels have their names beside their points; more have numbers and a table."""
 
@@ -147,6 +152,16 @@ def ceiling_look(level: str, options: PlotOptions, *, colored: bool) -> LevelLoo
     look = level_look(level, options)
     chosen = options.level_styles.get(level, LevelStyle()).color
     return look if colored or chosen else replace(look, color=_NEUTRAL)
+
+
+def group_hues(count: int) -> tuple[str, ...]:
+    """The colours of so many GPUs or clocks in one picture. Raises InputError for more than there are."""
+    if count > MOST_GROUPS:
+        raise InputError(
+            f"{count} GPUs and clocks in one picture; at most {MOST_GROUPS} can be distinguished",
+            hint="name fewer captures",
+        )
+    return _GROUP_COLORS[:count]
 
 
 def work_color(work: str) -> str:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from roofctl.core.errors import InputError
 from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES
 from roofctl.plots import text
-from roofctl.plots.axes import dress, line_obstacles, log_axes, to_points
+from roofctl.plots.axes import dress, line_obstacles, log_axes, to_points, width_of
 from roofctl.plots.axis_units import rate_text
 from roofctl.plots.ceilings import Stroke, strokes
 from roofctl.plots.data import PlotData, compose, for_whom, label_some
@@ -27,8 +27,8 @@ from roofctl.plots.labels import add_markers, along_line, number_points, positio
 from roofctl.plots.legend import LegendEntry, filled
 from roofctl.plots.page import settings
 from roofctl.plots.placement import Obstacles
-from roofctl.plots.points import draw_marker, hollow_entries, remarks
-from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, REST, PlotOptions, level_look
+from roofctl.plots.points import draw_marker, group_entries, hollow_entries, remarks
+from roofctl.plots.style import FAINT, INK, KERNEL_COLORS, REST, PlotOptions, group_hues, level_look
 from roofctl.roofline.model import GLOBAL_WALLS, SHARED_WALLS, Bandwidth, KernelPoints, Point, Roofline, Wall
 
 _ABOVE: Final = 46.0
@@ -40,6 +40,10 @@ _WALL_SIZE: Final = 7.0
 _REST_SIZE: Final = 4.0
 _MARKER_SIZE: Final = 7.0
 _NAME_CHARACTERS: Final = 11
+_NARROW_PANEL: Final = 230.0
+_NARROW_CHARACTERS: Final = 8
+"""Characters in a line of a wall's name, and in panels of less width (points)."""
+
 _REASONS: Final = 4
 _MARKERS: Final[Mapping[str, str]] = {"load": "v", "store": "^"}
 
@@ -116,25 +120,32 @@ class _WallData:
 
 
 def walls(
-    rooflines: Sequence[Roofline], kernels: Sequence[KernelPoints], spaces: Sequence[str], options: PlotOptions
+    rooflines: Sequence[Roofline],
+    kernels: Sequence[KernelPoints],
+    spaces: Sequence[str],
+    options: PlotOptions,
+    *,
+    names: Sequence[str] = (),
 ) -> Figure:
     """The figure; a point's ``work`` is its space and its ``level`` the access, such as ``global load``.
 
+    ``names`` are those of the rooflines where they are of one GPU at several clocks.
     Raises InputError when no kernel has a point.
     """
+    check_accesses(kernels, spaces)
     drawn = tuple(index for index, kernel in enumerate(kernels) if kernel.points)
-    if not drawn:
-        reasons = list(dict.fromkeys(f"{access}: {why}" for k in kernels for access, why in k.missing.items()))
-        raise InputError(
-            f"no kernel has a {' or '.join(spaces)} memory access to draw ({'; '.join(reasons[:_REASONS])})",
-            hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
-        )
     with settings(options.font):
-        data = _WallData(compose(rooflines, kernels, options), tuple(_SPACES[name] for name in spaces), drawn)
+        plot = compose(rooflines[:1] if names else rooflines, kernels, options)
+        if names:
+            plot = replace(plot, rooflines=tuple(rooflines), groups=tuple(names), hues=group_hues(len(names)))
+        wanted = tuple(_SPACES[name] for name in spaces)
+        # A panel without a point would be an empty one: a footnote says why.
+        seen = {point.work for kernel in kernels for point in kernel.points}
+        data = _WallData(plot, tuple(space for space in wanted if space.name in seen), drawn)
         rest = [index for index in drawn if index not in data.labeled]
         table = lay_out_table(data.plot, data.labeled, rest, data.color)
         labels = FrameText(
-            "Memory walls" if options.title is None else options.title, options.subtitle, _footnotes(data)
+            "Memory walls" if options.title is None else options.title, options.subtitle, _footnotes(data, wanted)
         )
         panels = [space.panel for space in data.spaces]
         frame = Frame.blank(labels, panels, options, table=table, above=_ABOVE)
@@ -144,12 +155,23 @@ def walls(
             if ax is frame.axes[-1]:
                 frame.add_legend(_entries(data), obstacles)
             numbers = [
-                (position_of(ax, point, data.plot), index + 1)
+                (position_of(ax, point, data.plot), data.plot.numbers[index])
                 for index, point in data.points(space)
                 if index in data.labeled
             ]
             number_points(ax, numbers, obstacles)
         return frame.finish()
+
+
+def check_accesses(kernels: Sequence[KernelPoints], spaces: Sequence[str]) -> None:
+    """Raise InputError with the reasons when no kernel has an access to draw."""
+    if any(kernel.points for kernel in kernels):
+        return
+    reasons = list(dict.fromkeys(f"{access}: {why}" for k in kernels for access, why in k.missing.items()))
+    raise InputError(
+        f"no kernel has a {' or '.join(spaces)} memory access to draw ({'; '.join(reasons[:_REASONS])})",
+        hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
+    )
 
 
 def _rate_limits(data: _WallData) -> tuple[float, float]:
@@ -168,9 +190,10 @@ def _draw_panel(ax: Axes, space: _Space, data: _WallData, limits: tuple[float, f
     log_axes(ax, _X_LIMITS, limits)
     dress(ax, space.panel.x_name, _Y_NAME)
     roofs = [(roofline, b) for roofline in plot.rooflines if (b := space.bandwidth(roofline)) is not None]
-    for roofline, stroke in strokes(plot):
+    color = level_look(space.level, plot.options).color
+    for index, (roofline, stroke) in enumerate(strokes(plot)):
         if bandwidth := space.bandwidth(roofline):
-            _draw_roof(ax, space, roofline, bandwidth, stroke, plot)
+            _draw_roof(ax, space, roofline, bandwidth, stroke, plot, plot.hues[index] if plot.hues else color)
     for wall in space.walls:
         tops = [space.attainable(roofline, bandwidth, wall.intensity) / plot.rate_unit for roofline, bandwidth in roofs]
         _draw_wall(ax, space, wall, max(tops, default=limits[1]))
@@ -191,14 +214,14 @@ def _draw_panel(ax: Axes, space: _Space, data: _WallData, limits: tuple[float, f
 
 
 def _draw_roof(
-    ax: Axes, space: _Space, roofline: Roofline, bandwidth: Bandwidth, stroke: Stroke, plot: PlotData
+    ax: Axes, space: _Space, roofline: Roofline, bandwidth: Bandwidth, stroke: Stroke, plot: PlotData, color: str
 ) -> None:
     ridge = space.ridge(roofline, bandwidth)
     xs = sorted({_X_LIMITS[0], min(ridge, _X_LIMITS[1]), _X_LIMITS[1]})
     ax.plot(
         xs,
         [space.attainable(roofline, bandwidth, x) / plot.rate_unit for x in xs],
-        color=level_look(space.level, plot.options).color,
+        color=color,
         linewidth=stroke.width,
         linestyle=stroke.dashes or "-",
         alpha=stroke.alpha,
@@ -218,9 +241,11 @@ def _draw_wall(ax: Axes, space: _Space, wall: Wall, top: float) -> None:
         gid=f"wall-{space.name}",
         zorder=2,
     )
-    name = "\n".join(textwrap.wrap(wall.name, _NAME_CHARACTERS))
+    narrow = width_of(ax) < _NARROW_PANEL
+    lines = textwrap.wrap(wall.name, _NARROW_CHARACTERS if narrow else _NAME_CHARACTERS)
+    lines = [] if narrow and not wall.main else lines  # its value says enough
     ax.annotate(
-        f"{name}\n{_fraction_text(wall.intensity)}",
+        "\n".join([*lines, _fraction_text(wall.intensity)]),
         (wall.intensity, 1),
         xycoords=("data", "axes fraction"),
         xytext=(0, 3),
@@ -245,7 +270,8 @@ def _label_roofs(
     if not roofs:
         return
     rates = [bandwidth.bytes_per_second / space.transaction_bytes / plot.rate_unit for _, bandwidth in roofs]
-    label = f"{space.ceiling} {' of '.join(map(rate_text, rates))} GTXN/s"
+    several = f"{rate_text(min(rates))}–{rate_text(max(rates))}" if plot.groups else ""
+    label = f"{space.ceiling} {several or ' of '.join(map(rate_text, rates))} GTXN/s"
     roofline, bandwidth = max(roofs, key=lambda roof: roof[1].bytes_per_second)
     ridge = space.ridge(roofline, bandwidth)
     start, end = (
@@ -260,21 +286,21 @@ def _entries(data: _WallData) -> list[LegendEntry]:
     """The legend: markers of loads and stores, kinds of ceilings, hollow points."""
     accesses = [LegendEntry(filled(marker, FAINT), fixed=f"{access}s") for access, marker in _MARKERS.items()]
     points = [point for space in data.spaces for _, point in data.points(space)]
-    return [*accesses, *remarks(data.plot), *hollow_entries(points)]
+    return [*group_entries(data.plot), *accesses, *remarks(data.plot), *hollow_entries(points)]
 
 
-def _footnotes(data: _WallData) -> list[str]:
+def _footnotes(data: _WallData, wanted: Sequence[_Space]) -> list[str]:
     """Remarks of the caller, a line per missing ceiling, then one per space and reason for kernels without a point."""
     plot = data.plot
     lines = [
         f"no {roofline.basis} {space.ceiling} ceiling: {roofline.absent.get(space.level, 'not known for this GPU')}"
         for space in data.spaces
-        for roofline in plot.rooflines
+        for roofline in (plot.rooflines[:1] if plot.groups else plot.rooflines)
         if space.bandwidth(roofline) is None
     ]
     groups: dict[tuple[str, str], list[int]] = {}
     for index, kernel in enumerate(plot.kernels):
-        for space in data.spaces:
+        for space in wanted:
             reasons = {why for access, why in kernel.missing.items() if access.startswith(space.name)}
             if reasons and not any(point.work == space.name for point in kernel.points):
                 groups.setdefault((space.name, "; ".join(sorted(reasons))), []).append(index)

@@ -101,7 +101,7 @@ def analyse(
     explained = [each for number, kernel in enumerate(kernels) for each in work.explained(kernel, number)]
     of_captures = (*(note for capture in table.captures for note in capture.notes), *taken)
     notes = [*of_captures, *work.reasons.notes(len(kernels))]
-    notes += above_roof([each.result.points for each in explained], work.roofline) if work.roofline else []
+    notes += above_roof([(e.result.points, r) for e in explained if (r := work.roofline_of(e.result.kernel))])
     return ModelResults(tuple(kernels), tuple(explained), tuple(notes), choice.model, of_captures)
 
 
@@ -116,12 +116,12 @@ class _Work:
     with_advice: bool
     reasons: Reasons = field(default_factory=Reasons)
 
-    @property
-    def roofline(self) -> Roofline | None:
-        """The roofline of the chosen model."""
+    def roofline_of(self, kernel: Kernel) -> Roofline | None:
+        """The roofline of the chosen model at the clock of the kernel's capture."""
         if self.machine is None:
             return None
-        return self.machine.flop if self.choice.model == "flop" else self.machine.instruction
+        machine = self.machine.at_clock_of(kernel.sources)
+        return machine.flop if self.choice.model == "flop" else machine.instruction
 
     def explained(self, kernel: Kernel, number: int) -> list[Explained]:
         """Results of the kernel with this number, with verdict and advice."""

@@ -27,10 +27,10 @@ class _Above:
     causes: tuple[str, ...]
 
 
-def above_roof(kernels: Sequence[KernelPoints], roofline: Roofline) -> list[Note]:
-    """Kernels above a memory roof or a peak, with what can be the cause; many of them in one sentence."""
+def above_roof(kernels: Sequence[tuple[KernelPoints, Roofline]]) -> list[Note]:
+    """Kernels above a memory roof or a peak of their roofline, with what can be the cause; many in one sentence."""
     above: dict[str, list[_Above]] = {}
-    for kernel in kernels:
+    for kernel, roofline in kernels:
         seen: set[str] = set()
         for point in kernel.points:
             assessment = assess(point, roofline)

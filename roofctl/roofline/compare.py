@@ -21,6 +21,9 @@ NOISE: Final = 0.02
 NOISE_SECONDS: Final = 2.2e-6
 """The same where the spread is not known: those of the same kernels that are shorter than 40 µs differed by as much."""
 
+_FEWEST: Final = 3
+"""Launches that show a spread: two of the same kernel often lie closer to each other than to those of another run."""
+
 _SAME_WORK: Final = 1.02
 """Launches whose instructions differ by more than this did different work: their times are no spread."""
 
@@ -52,8 +55,8 @@ def launch_times(kernel: Kernel) -> LaunchTimes | None:
     if not mean:
         return None
     low, high = kernel["seconds_min"], kernel["seconds_max"]
-    if kernel.launches == 1:
-        return LaunchTimes(mean, unknown="one launch")
+    if kernel.launches < _FEWEST:
+        return LaunchTimes(mean, unknown="one launch" if kernel.launches == 1 else "two launches")
     if not median or not low or not high:
         return LaunchTimes(mean, unknown="a summary does not hold the single launches")
     if not _same_work(kernel):

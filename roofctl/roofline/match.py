@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import base_name, some
+from roofctl.roofline.flop import OPERATIONS, operations_of
 from roofctl.roofline.kernel import Kernel
 
 How = Literal["name and grid", "name", "share and shape", "given"]
@@ -151,23 +152,34 @@ def _alike(left: dict[int, Kernel], right: dict[int, Kernel]) -> Iterator[tuple[
 def likeness(before: Kernel, after: Kernel) -> float:
     """How much two kernels are alike, 0 to 1: the mean of the agreement of what is known of both.
 
-    That are the share of the time, the number of launches, the number of threads, the traffic with device memory, and
-    the base name. 0 where the shares are far apart, or the ranks or launches differ that they belong to.
+    That are the share of the time, the number of launches, the operations (where they are not counted the threads), the
+    traffic with device memory, and the base name. 0 where the shares are far apart, or the ranks or launches differ that
+    they belong to.
     """
     shares = _agreement(before.time_share, after.time_share)
     if shares is None or shares < _CLOSE_SHARES:
         return 0.0
     if (before.rank, before.occurrence) != (after.rank, after.occurrence):
         return 0.0
+    # Operations are what an algorithm has to do; how many threads do it is up to the kernel.
+    work = _operations(before, after)
     parts = [
         shares,
         _agreement(before.launches, after.launches),
-        _agreement(_threads(before), _threads(after)),
+        _agreement(_threads(before), _threads(after)) if work is None else work,
         _agreement(before["hbm_transactions"], after["hbm_transactions"]),
         SequenceMatcher(None, base_name(before.name), base_name(after.name)).ratio(),
     ]
     known = [part for part in parts if part is not None]
     return sum(known) / len(known)
+
+
+def _operations(before: Kernel, after: Kernel) -> float | None:
+    """Agreement of the floating-point operations per launch; None where a side did not count any, or both have none."""
+    if any(all(kernel[name] is None for name in OPERATIONS.values()) for kernel in (before, after)):
+        return None
+    one, other = (sum(operations_of(kernel).values()) for kernel in (before, after))
+    return min(one, other) / max(one, other) if one or other else None
 
 
 def _agreement(one: float | None, other: float | None) -> float | None:

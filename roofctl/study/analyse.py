@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from roofctl.core.short_names import Names
 from roofctl.gpus import FoundProfile, GpuProfile
 from roofctl.launches.aggregate import Group, KernelTable, aggregate
 from roofctl.launches.evaluate import launch_table
+from roofctl.launches.table import Part
 from roofctl.quantities import Chip, catalogue
 from roofctl.readers.numbers import DecimalSeparator
 from roofctl.roofline.analyse import ModelChoice, ModelResults, analyse
@@ -29,7 +30,7 @@ from roofctl.study.ceilings import CeilingChoice, choose_ceilings
 from roofctl.study.clocks import ClockChoice, Clocks, choose_clocks
 from roofctl.study.device import Device, captured_clocks, describe_device, one_device
 from roofctl.study.given import Given, first_given, given_ceilings, with_given
-from roofctl.study.load import Watch
+from roofctl.study.load import Reading, Source, Watch
 from roofctl.study.profile_choice import CeilingsGpu, ceilings_gpu, choose_profile, with_own_ceilings
 from roofctl.study.slices import on_slice
 
@@ -75,6 +76,7 @@ class Analysis:
     that explains it, ``machine`` is None, and ``rooflines`` is empty. Fractions are of the first roofline.
     ``incomplete`` has a sentence for each capture whose run did not end as it should.
     ``clock`` is the SM clock that ceilings are scaled to, None when each is at its own; ``clocks`` hold all domains.
+    Of captures at different clocks (``clocks.each``) fractions are of the first roofline at the capture's clock.
     """
 
     sources: tuple[str, ...]
@@ -136,7 +138,48 @@ def load_kernels(request: AnalysisRequest, sources: Sequence[inputs.Source] | No
     Raises InputError (or CounterAccessError) for inputs that cannot be used.
     """
     sources = inputs.locate(request.inputs) if sources is None else sources
+    return _loaded(request, sources, inputs.read_many(sources, request.decimal, request.watch))
+
+
+def analyse_each_gpu(request: AnalysisRequest) -> tuple[Analysis, ...]:
+    """As ``analyse_inputs``, for inputs of several GPUs: one analysis for each, in the order of the inputs.
+
+    With a GPU profile or ceilings of the user's there is one for all, as those are of one GPU.
+    """
+    sources = inputs.locate(request.inputs)
     reading = inputs.read_many(sources, request.decimal, request.watch)
+    own = request.profile or request.given
+    readings = [reading] if own else _by_gpu(reading)
+    if len(readings) == 1:
+        return (analyse_loaded(_loaded(request, sources, readings[0]), request),)
+    return tuple(_of_one_gpu(request, sources, each) for each in readings)
+
+
+def _of_one_gpu(request: AnalysisRequest, sources: Sequence[Source], reading: Reading) -> Analysis:
+    """The analysis of one of several GPUs. Raises InputError with the names of its captures."""
+    try:
+        return analyse_loaded(_loaded(request, sources, reading), request)
+    except InputError as error:
+        raise InputError(f"{', '.join(reading.labels)}: {error.message}", hint=error.hint) from error
+
+
+def _by_gpu(reading: Reading) -> list[Reading]:
+    """The reading in one part per GPU; in one where some files do not name theirs."""
+    by_gpu: dict[str, list[Part]] = {}
+    for part in reading.parts:
+        device = describe_device([part])
+        by_gpu.setdefault(" ".join(device.names or device.compute_capabilities), []).append(part)
+    if len(by_gpu) == 1 or "" in by_gpu:
+        return [reading]
+    apart = []
+    for parts in by_gpu.values():
+        named = {part.source for part in parts}
+        apart.append(replace(reading, parts=tuple(parts), labels=tuple(n for n in reading.labels if n in named)))
+    return [apart[0], *(replace(each, unread=()) for each in apart[1:])]
+
+
+def _loaded(request: AnalysisRequest, sources: Sequence[Source], reading: Reading) -> Loaded:
+    """The kernels of what was read, which are of one GPU."""
     notes = [*reading.notes(), *(note for part in reading.parts for note in part.notes)]
     incomplete = {part.source: note.text for part in reading.parts for note in part.notes if note.incomplete}
     device = describe_device(reading.parts)

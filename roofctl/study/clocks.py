@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Final, Literal
 
 from roofctl.core.errors import InputError
@@ -30,8 +29,8 @@ class Clocks:
     """Clocks that ceilings are scaled to, per domain; None leaves a ceiling at its own.
 
     ``captured`` is the SM clock of the capture, whichever was chosen. ``each`` holds, by the sources of a capture,
-    the clocks of several captures that ran at different ones: each is compared at its own. ``remarks`` are
-    footnotes of a picture: why fractions look lower or higher than they are.
+    the clocks of several captures that ran at different ones: each is compared at its own, and ``sm`` and ``captured``
+    are None. ``remarks`` are footnotes of a picture: why fractions look lower or higher than they are.
     """
 
     sm: Clock | None = None
@@ -53,9 +52,11 @@ def choose_clocks(
     each = _each(table, device)
     if each and choice in (None, "captured"):
         hz = sorted(clock.hz for clock in each.values())
-        middle = Clock(median(hz), "sm", f"median of captures at {prefixed(hz[0], 'Hz')} to {prefixed(hz[-1], 'Hz')}")
-        text = "the captures ran at different SM clocks: each is compared at its own, ceilings are drawn at the median"
-        return Clocks(middle, _l2(table, profile), _memory(table, profile), middle, each), [Note(text)]
+        text = (
+            f"the captures ran at different SM clocks, {prefixed(hz[0], 'Hz')} to {prefixed(hz[-1], 'Hz')}: "
+            "each is compared at its own"
+        )
+        return Clocks(None, _l2(table, profile), _memory(table, profile), None, each), [Note(text)]
     remarks: tuple[str, ...] = ()
     captured, remark = captured_clock(table.frame, device.max_sm_clock_hz)
     notes = [remark] if remark else []
@@ -66,6 +67,17 @@ def choose_clocks(
     if captured is None and profile is not None:
         notes.append(Note("the input does not say at which SM clock it ran: fractions may be off by its distance"))
     return Clocks(sm, _l2(table, profile), _memory(table, profile), captured, remarks=remarks), notes
+
+
+def alike(each: Mapping[tuple[str, ...], Clock]) -> list[tuple[Clock, tuple[tuple[str, ...], ...]]]:
+    """Captures by clock, the lowest first: the clock, and the sources of the captures that ran at it."""
+    groups: list[tuple[Clock, tuple[tuple[str, ...], ...]]] = []
+    for sources, clock in sorted(each.items(), key=lambda entry: entry[1].hz):
+        if groups and clock.hz / groups[-1][0].hz - 1 <= _APART:
+            groups[-1] = (groups[-1][0], (*groups[-1][1], sources))
+        else:
+            groups.append((clock, (sources,)))
+    return groups
 
 
 def _each(table: KernelTable, device: Device) -> dict[tuple[str, ...], Clock]:

@@ -111,5 +111,5 @@ def one_device(device: Device) -> None:
         if len(values) > 1:
             raise InputError(
                 f"the inputs come from different {what}: {', '.join(values)}",
-                hint="give the captures of one GPU at a time",
+                hint="give the captures of one GPU at a time; roofctl plot draws several that all name theirs",
             )

@@ -92,7 +92,18 @@ def locate(inputs: Sequence[Path], cwd: Path | None = None) -> list[Source]:
             if path.resolve() in seen:
                 raise InputError(f"{path} is given twice; its launches would count double", hint="give each file once")
             seen.add(path.resolve())
-    return _ranked(sources)
+    return _labeled_apart(_ranked(sources), here)
+
+
+def _labeled_apart(sources: Sequence[Source], here: Path) -> list[Source]:
+    """The sources, captures of the same name labeled by their folders: labels tell captures apart."""
+    labels = [source.label for source in sources]
+    return [
+        replace(source, label=os.path.relpath(source.files[0].parent, here))
+        if labels.count(source.label) > 1 and source.manifest and source.files
+        else source
+        for source in sources
+    ]
 
 
 def _searched(path: Path, here: Path) -> list[Source]:

@@ -152,6 +152,33 @@ def test_the_flop_model_has_a_row_per_type(capsys: pytest.CaptureFixture[str]) -
     assert {"fp32", "fp64"} <= {row["precision"] for row in rows}
 
 
+def test_padding_the_vocabulary_of_gpt2(capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = (str(CAPTURES / f"gpt2-{words}") for words in (50257, 50304))
+    assert main(["compare", before, after, "--format", "json", "--fail-slower", "10%", "--fail-new"]) == 0
+    (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
+    product, *others = comparison["kernels"]
+    assert product["kernel"] == "gemm bf16 128x128 tn align1 → nvjet bf16 128x256x64 TNN"
+    assert product["matched"] == "share and shape"
+    assert product["ratio"] == pytest.approx(0.129, abs=0.001)
+    assert (product["before_limit"], product["after_limit"]) == ("l1", "tensor")
+    loud = [row["kernel"] for row in others if row["verdict"] != "within noise"]
+    assert loud == ["log_softmax fwd f32", "log_softmax bwd f32"]
+
+
+def test_one_program_twice_is_within_noise(capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = [str(CAPTURES / f"pairs-{number}") for number in (1, 2)]
+    assert main(["compare", *pairs, "--fail-slower", "0%", "--fail-new", "-q"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "all kernels 52.81 ms → 52.81 ms (+0.0 %): 10 within noise (≈)"
+
+
+def test_the_advice_is_worth_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = str(CAPTURES / "pairs")
+    given = ["--match", "transpose_naive=transpose_padded", "--match", "scale_float=scale_float4"]
+    assert main(["compare", pairs, pairs, *given, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["before_limit"], row["after_limit"]) for row in rows] == [("l2_input", "hbm"), ("latency", "hbm")]
+
+
 # --- history --------------------------------------------------------------------------------
 
 

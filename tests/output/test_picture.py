@@ -100,11 +100,11 @@ def test_plot_computes_no_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     seen: list[AnalysisRequest] = []
 
-    def analysis_of(request: AnalysisRequest) -> Analysis:
+    def analyses_of(request: AnalysisRequest) -> tuple[Analysis, ...]:
         seen.append(request)
-        return analyse_inputs(request)
+        return (analyse_inputs(request),)
 
-    monkeypatch.setattr(command, "analysis_of", analysis_of)
+    monkeypatch.setattr(command, "analyses_of", analyses_of)
     assert main(["plot", str(KNOWN), "-o", str(tmp_path / "a.svg")]) == 0
     assert [request.advice for request in seen] == [False]
 

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 
 from roofctl.core.errors import InputError
 from roofctl.plots.figure import KernelStyle, LevelStyle, PlotOptions, hierarchical, multi, save
-from roofctl.plots.style import KERNEL_COLORS, REST
+from roofctl.plots.style import KERNEL_COLORS, REST, group_hues
 from roofctl.roofline.model import Bandwidth, Clock, KernelPoints, Peak, Point, Roofline, Spread, Sustained
 
 from support.figures import (
@@ -551,7 +551,7 @@ def test_every_type_has_its_line_and_lines_at_one_height_share_a_name():
     beside = [label.get_window_extent() for label in labels if "\n" in label.get_text()]
     assert all(ax.get_window_extent().x1 < box.x0 and box.x1 <= figure.bbox.x1 for box in beside)
     assert not any(overlapping(a, b) for a, b in itertools.combinations(beside, 2))
-    assert ax.get_xlim()[1] == pytest.approx(max(989e12 / BANDWIDTHS["hbm"] * 10, 900.0 * 5))
+    assert ax.get_xlim()[1] == pytest.approx(max(989e12 / BANDWIDTHS["hbm"], 900.0) * 10)
     assert ax.get_xlabel().startswith("Arithmetic intensity")
     assert ax.get_ylabel() == "Performance (TFLOP/s)"
     assert texts(figure, "title") == ["FLOP roofline"]
@@ -751,6 +751,13 @@ def _lab(color, matrix=None):
 def test_colours_of_the_first_kernels_differ_for_every_kind_of_vision(deficiency):
     seen = [_lab(color, DEFICIENCIES.get(deficiency)) for color in KERNEL_COLORS[:8]]
     assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) > 12
+
+
+def test_colours_of_three_gpus_differ_in_grey():
+    lightness = [_lab(hue)[0] for hue in group_hues(3)]
+    assert min(abs(a - b) for a, b in itertools.combinations(lightness, 2)) > 20
+    with pytest.raises(InputError, match="at most 6"):
+        group_hues(7)
 
 
 def test_in_grey_a_picture_of_many_kernels_is_read_by_numbers():

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from matplotlib.text import Text
 
-from roofctl.plots.style import PlotOptions
+from roofctl.plots.figure import hierarchical, multi
+from roofctl.plots.style import REST, PlotOptions
 from roofctl.plots.walls import walls
 from roofctl.roofline.model import Bandwidth, KernelPoints, Point, Roofline
 
-from support.figures import artists, boxes, h200, legend_texts, overlapping, texts
+from support.figures import artists, boxes, h200, kernel, legend_texts, lines, overlapping, texts
 
 
 def roofline(basis: str = "theoretical", scale: float = 1.0) -> Roofline:
@@ -74,7 +75,8 @@ def test_the_table_has_the_drawn_kernels_under_their_own_numbers() -> None:
 
 def test_a_missing_ceiling_is_a_footnote_and_walls_are_drawn_to_the_top() -> None:
     bare = replace(h200(without=("l1",)), absent={"l1": "not measured"})
-    figure = walls([bare], [accesses("a")], ("global", "shared"), PlotOptions())
+    kernels = [accesses("a"), accesses("b", space="shared")]
+    figure = walls([bare], kernels, ("global", "shared"), PlotOptions())
     assert texts(figure, "footnote") == [
         "no theoretical L1 ceiling: not measured",
         "no theoretical Shared ceiling: not known for this GPU",
@@ -93,3 +95,34 @@ def test_titles_and_names_of_walls_do_not_overlap(spaces: tuple[str, ...]) -> No
     assert len(artists(figure, "panel")) == len(spaces)
     assert not any(overlapping(a, b) for i, a in enumerate(around) for b in around[:i])
     assert all(box.y1 <= figure.bbox.y1 for box in around)
+
+
+@pytest.mark.parametrize("draw", [hierarchical, multi])
+def test_walls_inside_the_roofline_end_at_the_roof_of_l1(draw: Any) -> None:
+    figure = draw([h200()], [kernel("k")], PlotOptions(), accesses=[accesses("k", 1 / 32)])
+    ax = figure.axes[0]
+    found = {round(1 / float(line.get_xdata()[0])): line for line in lines(figure, "wall-global")}
+    assert set(found) == {1, 4, 8, 16, 32}
+    bandwidth = h200().bandwidth("l1")
+    assert bandwidth is not None
+    for stride, line in found.items():
+        bottom, top = line.get_ydata()
+        assert bottom == pytest.approx(ax.get_ylim()[0])
+        assert top == pytest.approx(bandwidth.transactions_per_second / stride / 1e9)
+    seen = {line.get_gid(): tuple(line.get_xydata()[0]) for line in lines(figure, "access")}
+    assert seen == {"access-load": pytest.approx((1 / 32, 2.0)), "access-store": pytest.approx((1 / 32, 9.0))}
+    assert {"global loads", "global stores", "memory walls"} <= set(legend_texts(figure))
+    assert "unit stride 4 B" in texts(figure, "wall-label")
+
+
+def test_of_many_kernels_accesses_have_the_colour_of_their_kernel() -> None:
+    kernels = [kernel(f"k{i}", seconds=(10 + i) * 1e-5) for i in range(12)]
+    options = PlotOptions(levels=("hbm",), ceiling_levels=("l1", "hbm"))
+    figure = multi([h200()], kernels, options, accesses=[accesses(f"k{i}", 0.25) for i in range(12)])
+    points = [line.get_markerfacecolor() for line in lines(figure, "point-hbm")]
+    loads = [line.get_markerfacecolor() for line in lines(figure, "access-load")]
+    assert loads == points
+    sizes = {line.get_markersize() for line in lines(figure, "access-load") if line.get_markerfacecolor() == REST}
+    assert max(sizes) < min(
+        line.get_markersize() for line in lines(figure, "access-load") if line.get_markerfacecolor() != REST
+    )

@@ -142,8 +142,11 @@ def artists(ax: Any, gid: str) -> list[Any]:
     return [line for line in ax.get_lines() if (line.get_gid() or "") == gid]
 
 
+IN_SHARED = Point("shared load", 1.0, 1.0, 1e9, work="shared")
+
+
 def test_walls_are_drawn_named_and_valued() -> None:
-    figure = drawn(Point("global load", 4.0, 0.25, 1e9, work="global"))
+    figure = drawn(Point("global load", 4.0, 0.25, 1e9, work="global"), IN_SHARED)
     left, right = figure.axes
     assert sorted(line.get_xdata()[0] for line in artists(left, "wall-global")) == sorted(
         w.intensity for w in GLOBAL_WALLS
@@ -158,7 +161,7 @@ def test_walls_are_drawn_named_and_valued() -> None:
 
 
 def test_a_wall_ends_at_the_roof() -> None:
-    left, right = drawn(Point("global load", 4.0, 0.25, 1e9, work="global")).axes
+    left, right = drawn(Point("global load", 4.0, 0.25, 1e9, work="global"), IN_SHARED).axes
     tops = {line.get_xdata()[0]: line.get_ydata()[1] for line in artists(left, "wall-global")}
     assert tops[1 / 4] == pytest.approx(250.0)  # 1000 GTXN/s x 1/4
     tops = {line.get_xdata()[0]: line.get_ydata()[1] for line in artists(right, "wall-shared")}
@@ -176,6 +179,13 @@ def test_points_go_to_their_panel() -> None:
     assert load.get_marker() != store.get_marker()
 
 
+def test_a_space_without_a_point_has_a_footnote_instead_of_a_panel() -> None:
+    missing = {"shared load": "no such access", "shared store": "no such access"}
+    figure = drawn(Point("global load", 4.0, 0.25, 2e9, work="global"), missing=missing)
+    assert [ax.get_xlabel() for ax in figure.axes] == ["Global requests per 32-byte sector"]
+    assert "no shared point: no such access" in [text.get_text() for text in figure.texts]
+
+
 def test_nothing_to_draw_names_the_reason() -> None:
     with pytest.raises(InputError, match=r"no kernel has a global memory access to draw \(global load: no time\)"):
         drawn(spaces=("global",), missing={"global load": "no time"})
@@ -183,7 +193,7 @@ def test_nothing_to_draw_names_the_reason() -> None:
 
 def test_colour_and_marker_of_a_kernel_are_kept() -> None:
     style = PlotOptions(kernels={"k": KernelStyle(color="red", marker="s")})
-    left, _ = drawn(Point("global load", 4.0, 0.25, 2e9, work="global"), style=style).axes
+    left, _ = drawn(Point("global load", 4.0, 0.25, 2e9, work="global"), IN_SHARED, style=style).axes
     (load,) = artists(left, "point-global-load")
     assert (load.get_markerfacecolor(), load.get_marker()) == ("red", "s")
 
@@ -206,8 +216,10 @@ def test_as_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--walls", "texture"], "'texture' is not global or shared"),
         (["--walls", ""], "is not global or shared"),
-        (["--walls", "global", "--mode", "multi"], "--walls is a picture of its own"),
-        (["--walls", "global", "--model", "flop"], "--walls is a picture of its own"),
+        (["--walls", "global", "--mode", "time"], "--walls belongs to the instruction model"),
+        (["--walls", "global", "--model", "flop"], "--walls belongs to the instruction model"),
+        (["--walls", "global", "--level", "l2"], "--walls alone has no levels"),
+        (["--walls", "shared", "--mode", "multi"], "--walls shared is a picture of its own"),
         (["--walls", "global", "--spread"], "--spread belongs to rooflines, not to memory walls"),
         (["--walls", "global", "--instructions", "issued"], "--instructions issued belongs to rooflines"),
         (["--mode", "time", "--instructions", "issued"], "--instructions issued belongs to the rooflines of rates"),
