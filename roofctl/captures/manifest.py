@@ -71,3 +71,10 @@ class Capture:
 def is_capture(folder: Path) -> bool:
     """Whether a folder holds a capture."""
     return (folder / MANIFEST).is_file()
+
+
+def captures_in(root: Path) -> list[Path]:
+    """The capture folders directly in ``root``, by name; none where there is no such folder."""
+    if not root.is_dir():
+        return []
+    return sorted(path for path in root.iterdir() if not path.name.startswith(".") and is_capture(path))

@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from roofctl.captures.manifest import MANIFEST, ROOT, SCHEMA, Manifest, is_capture
+from roofctl.captures.manifest import MANIFEST, ROOT, SCHEMA, Manifest, captures_in, is_capture
 from roofctl.core.errors import InputError
 
 _SCHEMA: Final = TypeAdapter(Manifest)
@@ -25,7 +25,7 @@ _SHOWN: Final = 60
 
 def latest(root: Path) -> Path:
     """The newest capture under ``root``, by the time its run ended. Raises InputError when there is none."""
-    folders = _captures(root)
+    folders = captures_in(root)
     if not folders:
         raise InputError(f"there is no capture in {root}", hint="make one: roofctl profile ./app; or name a file")
     return max(folders, key=_ended)
@@ -38,12 +38,6 @@ def _ended(folder: Path) -> tuple[float, str]:
     return -math.inf, folder.name
 
 
-def _captures(root: Path) -> list[Path]:
-    if not root.is_dir():
-        return []
-    return sorted(path for path in root.iterdir() if not path.name.startswith(".") and is_capture(path))
-
-
 def resolve(text: str | os.PathLike[str] | None, cwd: Path) -> Path:
     """The capture folder that a user means: a path, the name of one in ``roofctl-captures``, or None for the newest."""
     root = cwd / ROOT
@@ -54,12 +48,12 @@ def resolve(text: str | os.PathLike[str] | None, cwd: Path) -> Path:
             return candidate
     given = cwd / text
     if given.is_dir():
-        if _captures(given):
+        if captures_in(given):
             return latest(given)
         raise InputError(
             f"{text} is a folder without {MANIFEST}: no capture", hint="name a capture, or a file in that folder"
         )
-    names = [path.name for path in _captures(root)]
+    names = [path.name for path in captures_in(root)]
     close = difflib.get_close_matches(os.fspath(text), names, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(close)}?" if close else _known_hint(root, names)
     raise InputError(f"no file or capture called {os.fspath(text)!r} here", hint=hint)

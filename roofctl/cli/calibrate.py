@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofctl.cli import complete
 from roofctl.cli.common import TALK, put, say, show_as, talk_options, terminal_width, use_color
 from roofctl.core.levels import CALIBRATED, LEVEL_ALIASES, LEVELS
 
@@ -23,7 +24,13 @@ _PICTURE_BY_NAME = "-"
 
 @click.command()
 @click.option(
-    "--profile", "profile", default="auto", show_default=True, metavar="NAME", help="GPU profile to measure for."
+    "--profile",
+    "profile",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete.gpu_profiles,
+    help="GPU profile to measure for.",
 )
 @click.option(
     "--level",

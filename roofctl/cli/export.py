@@ -7,12 +7,15 @@ from typing import Any
 
 import click
 
+from roofctl.cli import complete
 from roofctl.cli.common import say, say_notes, talk_options
 from roofctl.cli.inputs import partly_read, quantities_option, reading
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path))
+@click.argument(
+    "inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path), shell_complete=complete.inputs
+)
 @click.option(
     "--parquet",
     "folder",

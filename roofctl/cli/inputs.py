@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from roofctl.cli import complete
 from roofctl.cli.common import TALK, use_color
 from roofctl.core.precisions import CHOOSABLE
 
@@ -38,10 +39,26 @@ def _clock(_context: click.Context, _option: click.Parameter, value: str | None)
 def name_options(command: F) -> F:
     """Filters of kernels by name."""
     options = (
-        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose demangled name matches."),
-        click.option("--kernel-base", default="", metavar="REGEX", help="Only kernels whose base name matches."),
         click.option(
-            "--exclude", default="", metavar="REGEX", help="Leave out kernels by name; beside --kernel-base by that."
+            "--kernel",
+            default="",
+            metavar="REGEX",
+            shell_complete=complete.kernels,
+            help="Only kernels whose demangled name matches.",
+        ),
+        click.option(
+            "--kernel-base",
+            default="",
+            metavar="REGEX",
+            shell_complete=complete.kernels,
+            help="Only kernels whose base name matches.",
+        ),
+        click.option(
+            "--exclude",
+            default="",
+            metavar="REGEX",
+            shell_complete=complete.kernels,
+            help="Leave out kernels by name; beside --kernel-base by that.",
         ),
     )
     for option in reversed(options):
@@ -65,6 +82,7 @@ def _ceiling_options() -> tuple[Callable[[F], F], ...]:
         click.option(
             "--profile",
             metavar="NAME",
+            shell_complete=complete.gpu_profiles,
             help="GPU profile, or a file with ceilings only; default: by the capture's own device name.",
         ),
         click.option(
@@ -113,7 +131,13 @@ def quantities_option(command: F) -> F:
 def input_options(command: F) -> F:
     """INPUTs and the options that control how inputs become kernels and ceilings."""
     options = (
-        click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path)),
+        click.argument(
+            "inputs",
+            nargs=-1,
+            metavar="[INPUT]...",
+            type=click.Path(path_type=Path),
+            shell_complete=complete.inputs,
+        ),
         *_ceiling_options(),
         name_options,
         _names_option,

@@ -19,6 +19,7 @@ import click
 from roofctl import __version__
 from roofctl.cli.calibrate import calibrate
 from roofctl.cli.common import TALK, say_always
+from roofctl.cli.completion import completion
 from roofctl.cli.demo import demo
 from roofctl.cli.doctor import doctor
 from roofctl.cli.export import export
@@ -65,7 +66,7 @@ def cli() -> None:
     """
 
 
-for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantities, export, demo):
+for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantities, export, demo, completion):
     cli.add_command(command)
 
 

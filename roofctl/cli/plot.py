@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli import page
+from roofctl.cli import complete, page
 from roofctl.cli.common import put, say, say_notes, talk_options, terminal_width, use_color
 from roofctl.cli.inputs import (
     analysis_of,
@@ -89,6 +89,7 @@ def look_options(command: Callable[..., None]) -> Callable[..., None]:
     multiple=True,
     metavar="[l1|l2|hbm|dram]",
     callback=_levels,
+    shell_complete=complete.levels,
     help="Level to draw points of, repeatable (dram is hbm); default: all (hierarchical, time), hbm (multi).",
 )
 @click.option(
@@ -97,6 +98,7 @@ def look_options(command: Callable[..., None]) -> Callable[..., None]:
     multiple=True,
     metavar="[l1|l2|hbm|dram]",
     callback=_levels,
+    shell_complete=complete.levels,
     help="Level to draw the ceiling of, repeatable; default: those of the points.",
 )
 @click.option(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofctl.cli import complete
 from roofctl.cli.common import TALK, say, say_notes, talk_options, use_color
 from roofctl.cli.inputs import name_options, quantities_option
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     default=("default",),
     show_default=True,
     metavar="NAME",
+    shell_complete=complete.metric_sets,
     help="Metric set to collect, repeatable, or all (roofctl quantities lists them).",
 )
 @click.option(

@@ -10,19 +10,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
-
-import platformdirs
+from typing import Final
 
 from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.profile_files import MEASURED_SUFFIX, Layer, is_measured, layers, profile_files, user_profiles
 from roofctl.core.resources import shipped
-from roofctl.gpus.check import MEASURED_SUFFIX, is_measured, load_measured, load_profile
+from roofctl.gpus.check import load_measured, load_profile
 from roofctl.gpus.light import LightFile, is_light, load_light
 from roofctl.gpus.schema import NAME_PATTERN, GpuProfile, Measured
 from roofctl.gpus.yamlfile import read_document
-
-Layer = Literal["path", "./profiles", "user", "packaged", "report"]
-"""Where a profile comes from; ``report`` is the capture itself, of a GPU that no profile describes."""
 
 _NAME_HINT: Final = "roofctl gpus list shows every name; roofctl gpus new NAME starts a new one"
 
@@ -48,32 +44,6 @@ class ProfileIndex:
 
     found: tuple[FoundProfile, ...]
     broken: tuple[tuple[Path, InputError], ...]
-
-
-def user_profiles() -> Path:
-    """The user's own folder of GPU profiles; it need not exist."""
-    return platformdirs.user_config_path("roofctl") / "profiles"
-
-
-def layers(cwd: Path | None = None) -> tuple[tuple[Layer, Path], ...]:
-    """The folders that names are looked up in, first wins."""
-    local = (cwd or Path.cwd()) / "profiles"
-    packaged = shipped("profiles")
-    named: tuple[tuple[Layer, Path], ...] = (("./profiles", local), ("user", user_profiles()))
-    # In a checkout of roofctl the local folder is the shipped one.
-    kept = tuple((layer, folder) for layer, folder in named if folder.resolve() != packaged.resolve())
-    return (*kept, ("packaged", packaged))
-
-
-def profile_files(folder: Path) -> tuple[Path, ...]:
-    """The profile files of one folder, sorted; measured results are not profiles."""
-    files = folder.glob("*.yaml") if folder.is_dir() else ()
-    return tuple(sorted(path for path in files if path.is_file() and not is_measured(path)))
-
-
-def measured_files(folder: Path) -> tuple[Path, ...]:
-    """The measured results of one folder, sorted."""
-    return tuple(sorted(folder.glob(f"*{MEASURED_SUFFIX}"))) if folder.is_dir() else ()
 
 
 def profile_index(cwd: Path | None = None) -> ProfileIndex:
