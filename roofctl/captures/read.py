@@ -28,10 +28,11 @@ def latest(root: Path) -> Path:
     folders = captures_in(root)
     if not folders:
         raise InputError(f"there is no capture in {root}", hint="make one: roofctl profile ./app; or name a file")
-    return max(folders, key=_ended)
+    return max(folders, key=ended)
 
 
-def _ended(folder: Path) -> tuple[float, str]:
+def ended(folder: Path) -> tuple[float, str]:
+    """When the run of a capture ended, in seconds since 1970, and its name; of a damaged one before all others."""
     # One damaged capture must not hide the others. As text, times of two zones do not compare.
     with contextlib.suppress(InputError, ValueError, OverflowError):
         return datetime.fromisoformat(read_manifest(folder).ended).timestamp(), folder.name
@@ -53,13 +54,22 @@ def resolve(text: str | os.PathLike[str] | None, cwd: Path) -> Path:
         raise InputError(
             f"{text} is a folder without {MANIFEST}: no capture", hint="name a capture, or a file in that folder"
         )
+    raise InputError(f"no file or capture called {os.fspath(text)!r} here", hint=_near_hint(root, os.fspath(text)))
+
+
+def named(text: str, cwd: Path) -> Path:
+    """The one capture of this name or path; unlike ``resolve`` never one that a folder of this name holds."""
+    for candidate in (Path(ROOT, text), Path(text)):
+        if is_capture(cwd / candidate):
+            return candidate
+    raise InputError(f"no capture called {text!r} here", hint=_near_hint(cwd / ROOT, text))
+
+
+def _near_hint(root: Path, text: str) -> str:
     names = [path.name for path in captures_in(root)]
-    close = difflib.get_close_matches(os.fspath(text), names, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(close)}?" if close else _known_hint(root, names)
-    raise InputError(f"no file or capture called {os.fspath(text)!r} here", hint=hint)
-
-
-def _known_hint(root: Path, names: list[str]) -> str:
+    close = difflib.get_close_matches(text, names, n=3, cutoff=0.4)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
     return f"in {root}: {', '.join(names[-3:])}" if names else "make one: roofctl profile ./app"
 
 

@@ -18,6 +18,7 @@ import click
 
 from roofctl import __version__
 from roofctl.cli.calibrate import calibrate
+from roofctl.cli.captures import captures
 from roofctl.cli.common import TALK, say_always
 from roofctl.cli.completion import completion
 from roofctl.cli.demo import demo
@@ -66,7 +67,7 @@ def cli() -> None:
     """
 
 
-for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantities, export, demo, completion):
+for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantities, captures, export, demo, completion):
     cli.add_command(command)
 
 
