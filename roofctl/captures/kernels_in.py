@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from roofctl.captures.manifest import MANIFEST, ROOT, captures_in
+from roofctl.captures.manifest import ROOT, captures_in, newest
 
 _READ_BYTES: Final = 2_000_000
 """Of each file; it takes about 20 ms."""
@@ -16,13 +16,10 @@ _COLUMNS: Final = ("Kernel Name", "Kernel")
 
 
 def tables_of(path: Path | None) -> list[Path]:
-    """Tables of an input, a file, a folder or the name of a capture; of None those of the newest capture.
-
-    The newest is that whose manifest was written last: manifests are not read.
-    """
+    """Tables of an input: a file, a folder or the name of a capture; of None those of the newest capture."""
+    path = path or newest(captures_in(Path(ROOT)))
     if path is None:
-        newest = max(captures_in(Path(ROOT)), key=lambda folder: (folder / MANIFEST).stat().st_mtime, default=None)
-        return tables_of(newest) if newest else []
+        return []
     if path.is_file():
         return [path]
     return sorted((path if path.is_dir() else ROOT / path).glob("*.csv"))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import math
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -78,3 +82,15 @@ def captures_in(root: Path) -> list[Path]:
     if not root.is_dir():
         return []
     return sorted(path for path in root.iterdir() if not path.name.startswith(".") and is_capture(path))
+
+
+def newest(folders: Iterable[Path]) -> Path | None:
+    """The capture whose run ended last, by the text of manifests, which are not checked; None without any."""
+    return max(folders, key=lambda folder: (_ended(folder / MANIFEST), folder.name), default=None)
+
+
+def _ended(manifest: Path) -> float:
+    with contextlib.suppress(OSError, ValueError, OverflowError):
+        match = re.search(r'"ended":\s*"([^"]+)"', manifest.read_text(encoding="utf-8"))
+        return datetime.fromisoformat(match.group(1)).timestamp() if match else -math.inf
+    return -math.inf

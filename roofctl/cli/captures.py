@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from roofctl.cli import complete
-from roofctl.cli.common import TALK, put, say, show_as, talk_options
+from roofctl.cli.common import TALK, SentenceGroup, put, say, show_as, talk_options
 from roofctl.core.kernel_names import visible
 
 
-@click.group("captures")
+@click.group("captures", cls=SentenceGroup)
 def captures() -> None:
     """List, show and remove captures: the folders in roofctl-captures that roofctl profile writes.
 

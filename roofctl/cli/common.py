@@ -62,6 +62,20 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+_WHOLE: Final = 1000
+"""Characters of a sentence of help; click cuts it at the width of the terminal."""
+
+
+class SentenceGroup(click.Group):
+    """A group whose help has the first sentence of each command, not cut short."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(_WHOLE)) for name, command in commands if command]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 _MOST_NOTES: Final = 3
 _NARROWEST: Final = 40
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofctl.cli import complete
-from roofctl.cli.common import put, say, show_as, talk_options
+from roofctl.cli.common import SentenceGroup, put, say, show_as, talk_options
 from roofctl.core.errors import InputError
 
 if TYPE_CHECKING:
     from roofctl.gpus import FoundProfile, LightFile
 
 
-@click.group("gpus", short_help="List, show, check and write GPU profiles.")
+@click.group("gpus", cls=SentenceGroup)
 def gpus() -> None:
     """List, show, check and write GPU profiles: the facts that ceilings come from.
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from roofctl.captures.manifest import ROOT
 from roofctl.cli import complete
-from roofctl.cli.common import TALK, use_color
+from roofctl.cli.common import TALK, say, use_color
 from roofctl.core.precisions import CHOOSABLE
 
 if TYPE_CHECKING:
@@ -277,4 +278,12 @@ def analysis_of(request: AnalysisRequest) -> Analysis:
     from roofctl.study.analyse import analyse_inputs
 
     with reading() as watch:
-        return analyse_inputs(replace(request, watch=watch))
+        analysis = analyse_inputs(replace(request, watch=watch))
+    say_newest(request.inputs, analysis.sources)
+    return analysis
+
+
+def say_newest(inputs: Sequence[Path], sources: Sequence[str]) -> None:
+    """Name the capture that was taken because no input was given."""
+    if not inputs and sources:
+        say(f"capture: {sources[0]}, the newest in {ROOT}")

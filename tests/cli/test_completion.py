@@ -23,9 +23,8 @@ from support.shapes import FULL, L, ncu_raw, nvprof_metrics, write
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two captures, a table, and a GPU profile of its own."""
     monkeypatch.chdir(tmp_path)
-    for name, kernel in (("app-old", "triad<float>(float *)"), ("solver", "ns::stencil(int)")):
-        capture(tmp_path, name, L(kernel, FULL))
-    os.utime(tmp_path / "roofctl-captures/app-old/capture.json", (1, 1))
+    capture(tmp_path, "solver", L("ns::stencil(int)", FULL))
+    capture(tmp_path, "app-old", L("triad<float>(float *)", FULL), ended="2026-11-28T10:00:05+00:00")
     write(tmp_path, table=ncu_raw([L("copy(int)", FULL), L("transpose(int)", FULL)]))
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "mine.yaml").write_text("schema: 1\n", encoding="utf-8")
