@@ -52,6 +52,25 @@ def talk_options(command: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
+def table_or_json(command: F) -> F:
+    """--format table|json of commands whose JSON was once asked for with --json, which still works."""
+
+    @click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "json"]),
+        default="table",
+        show_default=True,
+        help="Output form.",
+    )
+    @click.option("--json", "as_json", is_flag=True, hidden=True)
+    @wraps(command)
+    def wrapper(*args: Any, form: str, as_json: bool, **kwargs: Any) -> Any:
+        return command(*args, as_json=as_json or form == "json", **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
 def use_color(stream: Any) -> bool:
     """Whether ``stream`` gets color: a terminal, without --no-color and NO_COLOR."""
     return TALK.color and "NO_COLOR" not in os.environ and stream.isatty()

@@ -42,6 +42,11 @@ def levels(_context: Context, _parameter: Parameter, incomplete: str) -> list[Co
     return _starting((*LEVELS, *LEVEL_ALIASES), incomplete)
 
 
+def spaces(_context: Context, _parameter: Parameter, incomplete: str) -> list[CompletionItem]:
+    """Memory spaces that have walls."""
+    return _starting(("global", "shared"), incomplete)
+
+
 def metric_sets(_context: Context, _parameter: Parameter, incomplete: str) -> list[CompletionItem]:
     """Metric sets that ``profile`` can collect."""
     from roofctl.quantities import catalogue

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,7 @@ import click
 from roofctl.captures.manifest import ROOT
 from roofctl.cli import complete
 from roofctl.cli.common import TALK, say, use_color
+from roofctl.core.kernel_filter import NameFilter
 from roofctl.core.precisions import CHOOSABLE
 
 if TYPE_CHECKING:
@@ -277,10 +279,28 @@ def analysis_of(request: AnalysisRequest) -> Analysis:
 
     from roofctl.study.analyse import analyse_inputs
 
-    with reading() as watch:
+    with reading() as watch, naming_application(request.inputs):
         analysis = analyse_inputs(replace(request, watch=watch))
     say_newest(request.inputs, analysis.sources)
     return analysis
+
+
+@contextmanager
+def naming_application(inputs: Sequence[Path]) -> Iterator[None]:
+    """The hint of an InputError inside names the application of the capture instead of ``./app``, and its filters."""
+    from roofctl.captures.read import read_manifest, resolve
+    from roofctl.core.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        if "./app" in error.hint:
+            with suppress(InputError, OSError):
+                manifest = read_manifest(resolve(inputs[0] if inputs else None, Path.cwd()))
+                filters = NameFilter(manifest.kernel, manifest.kernel_base, manifest.exclude).given()
+                words = " ".join(filter(None, (filters, "--", shlex.join(manifest.argv))))
+                error.hint = error.hint.replace("./app", words)
+        raise
 
 
 def say_newest(inputs: Sequence[Path], sources: Sequence[str]) -> None:

@@ -97,3 +97,75 @@ def test_the_capture_that_is_taken_is_named(
     assert "the newest" not in capsys.readouterr().err
     assert main(["report", "-q", "--format", "json"]) == 0
     assert capsys.readouterr().err == ""
+
+
+# --- options that mean the same everywhere ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        (["plot", "--model", "flop"], "roofctl profile --set flop --set tensor "),
+        (["report", "--model", "flop"], "roofctl profile --set flop --set tensor "),
+        (["plot", "--walls", "global"], "roofctl profile --set default "),
+    ],
+)
+def test_what_was_not_counted_is_answered_with_the_command_that_counts_it(
+    options: list[str],
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    argv = ["./solve", "--input", "a b.txt"]
+    capture(tmp_path, "app-1", L("k(int)", FULL), argv=argv, kernel="k", exclude="other one")
+    assert main([*options, "--profile", "h200"]) == 2
+    err = capsys.readouterr().err
+    assert command + "--kernel 'k' --exclude 'other one' -- ./solve --input 'a b.txt'" in err
+
+
+def test_times_of_plot_is_its_mode_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture(tmp_path, "app-1", L("k(int)", FULL))
+    for number, options in enumerate((["--times"], ["--mode", "time"], ["--times", "--mode", "time"])):
+        assert main(["plot", "--profile", "h200", *options, "-o", f"{number}.png"]) == 0
+    assert (tmp_path / "0.png").read_bytes() == (tmp_path / "1.png").read_bytes() == (tmp_path / "2.png").read_bytes()
+    assert main(["plot", "--times", "--mode", "multi"]) == 2
+    assert "--times is --mode time" in capsys.readouterr().err
+    assert main(["plot", "--times", "--walls", "global"]) == 2
+
+
+@pytest.mark.parametrize(
+    "walls", [["global,shared"], ["global", "shared"], ["global", "shared,global"], ["shared", "global"]]
+)
+def test_walls_are_repeatable_or_with_commas(walls: list[str]) -> None:
+    words = [word for wall in walls for word in ("--walls", wall)]
+    chosen = cli.commands["plot"].make_context("plot", words).params["walls"]
+    assert chosen == tuple(dict.fromkeys(",".join(walls).split(",")))
+
+
+@pytest.mark.parametrize(
+    ("group", "columns"),
+    [("kernel", []), ("kernel+grid", ["grid", "block", "launches"]), ("launch", ["grid", "block", "launch"])],
+)
+def test_groups_show_what_tells_their_rows_apart(
+    group: str, columns: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture(tmp_path, "app-1", L("k(int)", FULL, grid="(1, 1, 1)"), L("k(int)", FULL, id="1", grid="(2, 1, 1)"))
+    assert main(["report", "--group", group, "--no-advice", "-q"]) == 0
+    heading = capsys.readouterr().out.splitlines()[0].split()
+    assert heading[2 : 2 + len(columns)] == columns
+    assert ("grid" in heading) == bool(columns)
+
+
+def test_a_launch_of_each_kernel_is_still_a_launch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture(tmp_path, "app-1", L("a(int)", FULL), L("b(int)", FULL, id="1"))
+    assert main(["report", "--group", "launch", "--no-advice", "-q"]) == 0
+    assert capsys.readouterr().out.split()[1:5] == ["kernel", "grid", "block", "launch"]
