@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -46,13 +46,13 @@ class ProfileIndex:
     broken: tuple[tuple[Path, InputError], ...]
 
 
-def profile_index(cwd: Path | None = None) -> ProfileIndex:
-    """Every reachable GPU profile, first layer first; one name appears once."""
+def profile_index(cwd: Path | None = None, names: Collection[str] | None = None) -> ProfileIndex:
+    """Every reachable GPU profile, or those of these names, first layer first; one name appears once."""
     found: dict[str, FoundProfile] = {}
     broken: list[tuple[Path, InputError]] = []
     for layer, folder in layers(cwd):
         for path in profile_files(folder):
-            if path.stem in found:
+            if path.stem in found or (names is not None and path.stem not in names):
                 continue
             try:
                 found[path.stem] = FoundProfile(load_profile(path), path, f"name {path.stem}", layer)
@@ -60,6 +60,19 @@ def profile_index(cwd: Path | None = None) -> ProfileIndex:
                 if not _holds_ceilings(path):
                     broken.append((path, error))
     return ProfileIndex(tuple(found.values()), tuple(broken))
+
+
+def profiles_with_text(text: str, cwd: Path | None = None) -> tuple[FoundProfile, ...]:
+    """Readable GPU profiles whose name some file has that holds ``text``, in any case: only these are parsed."""
+
+    def has_text(path: Path) -> bool:
+        try:
+            return text.casefold() in " ".join(path.read_text(encoding="utf-8").split()).casefold()
+        except (OSError, ValueError):
+            return False
+
+    names = {path.stem for _, folder in layers(cwd) for path in profile_files(folder) if has_text(path)}
+    return profile_index(cwd, names).found
 
 
 def all_profiles(cwd: Path | None = None) -> tuple[FoundProfile, ...]:

@@ -143,8 +143,8 @@ def _records(frame: pd.DataFrame, rows: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def _plain_values(column: pd.Series) -> list[Any]:
-    values: list[Any] = column.astype(object).where(column.notna(), None).tolist()
-    return values
+    # ``where`` of pandas takes ten times as long on a few rows.
+    return [None if gone else value for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)]
 
 
 def _count(record: Mapping[str, Any], name: str) -> int | float | None:
