@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -38,7 +39,12 @@ class Document:
 
 def read_document(path: Path) -> Document:
     """Parse ``path``; raises InputError (with line and column) for text that is not YAML."""
-    text = _read_text(path)
+    return _parsed(path, _read_text(path))
+
+
+@lru_cache(maxsize=128)
+def _parsed(path: Path, text: str) -> Document:
+    """Each text once per process: whether a file holds ceilings only is asked before it is checked."""
     try:
         loader = LOADER(text)
         try:

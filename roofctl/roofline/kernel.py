@@ -138,7 +138,7 @@ def _quotients(values: Mapping[str, Any]) -> dict[str, float | None]:
 def _records(frame: pd.DataFrame, rows: Sequence[int]) -> list[dict[str, Any]]:
     """Rows as dictionaries of plain Python values, None where missing."""
     # Column by column: of rows with columns of many types pandas makes records ten times slower.
-    columns = {str(name): _plain_values(column.iloc[list(rows)]) for name, column in frame.items()}
+    columns = {str(name): _plain_values(column) for name, column in frame.iloc[list(rows)].items()}
     return [dict(zip(columns, record, strict=True)) for record in zip(*columns.values(), strict=True)]
 
 
