@@ -60,7 +60,7 @@ OWNERS: dict[str, set[str]] = {
     "pydantic": {"captures/read", "gpus"},
     "pydantic_core": {"captures/read", "gpus"},
     "demangle": {"core/mangling"},
-    "yaml": {"advice", "core/yaml_text", "gpus", "quantities", "plots/style_file"},
+    "yaml": {"advice", "core/yaml_text", "gpus", "quantities", "plots/style_file", "verify/known_limits"},
     "pycuda": {"microbench"},
     "pynvml": {"microbench"},
     "ncu_report": {"readers/ncurep/child"},

@@ -11,12 +11,12 @@ from roofctl.advice.finding import Finding, KernelFacts
 from roofctl.advice.thresholds import Thresholds, thresholds
 
 _RULES: Final[tuple[Callable[[KernelFacts, Thresholds], Finding | None], ...]] = (
+    library.names,
     bounds.resource,
     size.launch,
     size.grid,
     size.tail,
     bounds.latency,
-    library.names,
     loads.untiled_product,
     loads.narrow_loads,
     loads.leaves_l2,
@@ -30,7 +30,12 @@ _RULES: Final[tuple[Callable[[KernelFacts, Thresholds], Finding | None], ...]] =
     lanes.predication,
     arithmetic.tensor_unused,
 )
-"""Most important first: the limit, what the name says, access to memory, lanes, kind of arithmetic."""
+"""Most important first: what the name says, the limit, access to memory, lanes, kind of arithmetic."""
+
+_OF_ALIGNMENT: Final = frozenset(
+    f"{kind}_{way}s" for kind in ("uncoalesced", "bank_conflicts") for way in ("load", "store")
+)
+"""What follows from unaligned rows in a product of a library, whose code the user does not write."""
 
 
 def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
@@ -43,7 +48,9 @@ def advise(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
     known, limits = KernelFacts(facts), thresholds()
     # Of a kernel that ends before the next can start nothing else is worth changing.
     rules = (size.launch,) if known.text("limit") == "launch" else _RULES
-    return tuple(finding for rule in rules if (finding := rule(known, limits)))
+    findings = [finding for rule in rules if (finding := rule(known, limits))]
+    unaligned = any(finding.kind == "unaligned_product" for finding in findings)
+    return tuple(finding for finding in findings if not (unaligned and finding.kind in _OF_ALIGNMENT))
 
 
 def moves_constants(facts: Mapping[str, Any]) -> bool:

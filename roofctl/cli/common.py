@@ -125,12 +125,12 @@ def say_notes(notes: Sequence[Note]) -> None:
     # A line that says that there is one more note could as well be that note.
     kept = lines if len(lines) <= most + 1 else lines[:most]
     for line in kept:
-        say(_wrapped(line))
+        say(wrapped(line))
     if left := len(lines) - len(kept):
         say(f"{left} more notes: -v lists them")
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
     """``text`` at the width of the terminal on stderr, further lines indented; as it is for a file."""
     if not sys.stderr.isatty():
         return text

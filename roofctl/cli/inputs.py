@@ -133,14 +133,15 @@ def quantities_option(command: F) -> F:
 
 def input_options(command: F) -> F:
     """INPUTs and the options that control how inputs become kernels and ceilings."""
+    inputs = click.argument(
+        "inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path), shell_complete=complete.inputs
+    )
+    return inputs(analysis_options(command))
+
+
+def analysis_options(command: F, group: str = "kernel") -> F:
+    """The options that control how inputs become kernels and ceilings; ``group`` is the default of --group."""
     options = (
-        click.argument(
-            "inputs",
-            nargs=-1,
-            metavar="[INPUT]...",
-            type=click.Path(path_type=Path),
-            shell_complete=complete.inputs,
-        ),
         *_ceiling_options(),
         name_options,
         _names_option,
@@ -148,7 +149,7 @@ def input_options(command: F) -> F:
         click.option(
             "--group",
             type=click.Choice(["kernel", "kernel+grid", "launch"]),
-            default="kernel",
+            default=group,
             show_default=True,
             help="What one row or point is.",
         ),

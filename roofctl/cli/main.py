@@ -20,11 +20,13 @@ from roofctl import __version__
 from roofctl.cli.calibrate import calibrate
 from roofctl.cli.captures import captures
 from roofctl.cli.common import TALK, SentenceGroup, put, say_always
+from roofctl.cli.compare import compare
 from roofctl.cli.completion import completion
 from roofctl.cli.demo import demo
 from roofctl.cli.doctor import doctor
 from roofctl.cli.export import export
 from roofctl.cli.gpus import gpus
+from roofctl.cli.history import history
 from roofctl.cli.plot import plot
 from roofctl.cli.profile import profile
 from roofctl.cli.quantities import quantities
@@ -63,8 +65,8 @@ def cli(context: click.Context) -> None:
       roofctl report capture.csv
 
     Exit codes: 2 bad input, 3 a tool failed, 4 counters not permitted, 5 no device, 6 verification failed,
-    7 the application failed, 8 no kernel was profiled, 9 some of many inputs could not be read, 124 timeout,
-    130 interrupted.
+    7 the application failed, 8 no kernel was profiled, 9 some of many inputs could not be read,
+    10 a comparison failed, 124 timeout, 130 interrupted.
 
     Without a command it says what this machine has, and what to do next.
     """
@@ -75,7 +77,12 @@ def cli(context: click.Context) -> None:
             put(line)
 
 
-for command in (profile, report, plot, calibrate, verify, doctor, gpus, quantities, captures, export, demo, completion):
+COMMANDS = (
+    *(profile, report, plot, compare, history, calibrate, verify, doctor),
+    *(gpus, quantities, captures, export, demo, completion),
+)
+
+for command in COMMANDS:
     cli.add_command(command)
 
 

@@ -95,6 +95,12 @@ class PartlyRead(RoofctlError):  # noqa: N818
     exit_code = 9
 
 
+class ComparisonFailed(RoofctlError):  # noqa: N818
+    """A kernel is slower, further below its limit, or new, and the options of ``compare`` do not let that pass."""
+
+    exit_code = 10
+
+
 class Interrupted(RoofctlError):  # noqa: N818
     """The user stopped it (Ctrl-C), or the system did (SIGTERM)."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -130,12 +130,12 @@ def analyse_inputs(request: AnalysisRequest) -> Analysis:
     return analyse_loaded(load_kernels(request), request)
 
 
-def load_kernels(request: AnalysisRequest) -> Loaded:
-    """Read the inputs of a request and group their launches to kernels.
+def load_kernels(request: AnalysisRequest, sources: Sequence[inputs.Source] | None = None) -> Loaded:
+    """Read the inputs of a request, or ``sources`` that were located before, and group their launches to kernels.
 
     Raises InputError (or CounterAccessError) for inputs that cannot be used.
     """
-    sources = inputs.locate(request.inputs)
+    sources = inputs.locate(request.inputs) if sources is None else sources
     reading = inputs.read_many(sources, request.decimal, request.watch)
     notes = [*reading.notes(), *(note for part in reading.parts for note in part.notes)]
     incomplete = {part.source: note.text for part in reading.parts for note in part.notes if note.incomplete}

@@ -17,7 +17,7 @@ from roofctl.launches.evaluate import launch_table
 from roofctl.launches.table import Part
 from roofctl.quantities import catalogue
 from roofctl.study.device import describe_device, one_device
-from roofctl.verify.expect import WAVEFRONTS, Circumstances, Expectation, Kind, expectations
+from roofctl.verify.expect import SHARED_COUNTS, Circumstances, Expectation, Kind, expectations
 from roofctl.verify.known_kernels import KNOWN, known_kernel
 from roofctl.verify.known_work import KnownKernel, LaunchShape
 
@@ -88,7 +88,7 @@ def compare(
     kernels = aggregate(launch_table(parts, catalogue().chip_of(capability)), "kernel+grid")
     about = Circumstances(
         l2_bytes=_l2_bytes(name),
-        patched=_patched_wavefronts(parts),
+        patched=_patched(parts),
         flushed=_is_ncu(parts) if flushed is None else flushed,
         paths=paths or {},
     )
@@ -126,12 +126,12 @@ def _l2_bytes(device_name: str | None) -> int | None:
     return profiles[0].l2.bytes.value if len(profiles) == 1 else None
 
 
-def _patched_wavefronts(parts: Sequence[Part]) -> frozenset[str]:
-    """Wavefront quantities that were made from counters of patched instructions: those count exactly."""
+def _patched(parts: Sequence[Part]) -> frozenset[str]:
+    """Quantities of shared memory that were made from counters of patched instructions: those count exactly."""
     known = catalogue()
     names = {counter for part in parts for counter in part.names}
     patched = set()
-    for quantity in WAVEFRONTS:
+    for quantity in SHARED_COUNTS:
         possible = [r for r in known.quantities[quantity].recipes if all(counter in names for counter in r.counters)]
         recipe = next((r for r in possible if not r.caveats), possible[0] if possible else None)
         if recipe is not None and all(map(known.patched, recipe.counters)):

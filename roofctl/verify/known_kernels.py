@@ -64,6 +64,7 @@ def _wgmma(name: str, depth: int, operation: str) -> KnownKernel:
             shared_stores=12,
             shared_store_wavefronts=12 * 4,
             shared_gmma_wavefronts=48 * WGMMA_ITERATIONS,
+            wgmma_groups=WGMMA_ITERATIONS,
             **{operation: 2 * 64 * 128 * depth * WGMMA_ITERATIONS},
         ),
         launch=LaunchShape((1056, 1, 1), (128, 1, 1)),

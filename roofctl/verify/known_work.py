@@ -53,6 +53,7 @@ class Work:
     shared_atomic_wavefronts: int = 0
     shared_ldgsts_wavefronts: int = 0
     shared_gmma_wavefronts: int = 0
+    wgmma_groups: int = 0
     tma_load_sectors: int = 0
     tma_store_sectors: int = 0
     texture_sectors: int = 0

@@ -60,7 +60,7 @@ def test_list_is_a_table_of_unbroken_lines() -> None:
     lines = result.stdout.splitlines()
     assert result.stderr == ""
     assert lines[0].split()[:3] == ["name", "CC", "SMs"]
-    assert len(lines) == 22
+    assert len(lines) == 49
     h200 = next(line for line in lines if line.startswith("h200 "))
     assert h200.split()[:6] == ["h200", "9.0", "132", "1045", "HBM", "4.814"]
     assert h200.endswith("h200-141gb")
@@ -148,7 +148,7 @@ def test_validate_without_files_covers_all_layers(work: Path) -> None:
     run("new", "mine", "--from", "h200")
     result = run("validate")
     assert all(line.startswith("ok   ") for line in result.stdout.splitlines())
-    assert len(result.stdout.splitlines()) == 23
+    assert len(result.stdout.splitlines()) == 50
     assert "h200.measured.yaml" in result.stdout
     assert "mine.yaml" in result.stdout.splitlines()[0]
 
@@ -177,7 +177,7 @@ def test_validate_checks_measured_results_and_alias_clashes(work: Path) -> None:
     error, result = fail("validate")
     assert "ceilings.hbm.samples: seen 'many' (a text), expected a whole number" in result.stdout
     assert "the name both belongs to one.yaml and two.yaml" in result.stdout
-    assert str(error) == "1 of 25 files cannot be used as they are, 1 names belong to several files"
+    assert str(error) == "1 of 52 files cannot be used as they are, 1 names belong to several files"
 
 
 def test_new_writes_a_skeleton_that_asks_for_what_is_missing(work: Path) -> None:

@@ -36,7 +36,7 @@ from roofctl.gpus.writer import as_data, copy_as, render, skeleton
 from roofctl.roofline.model import Clock
 
 SHIPPED = profile_files(shipped("profiles"))
-NAMES = ["v100", "v100-pcie", "v100s", "t4", "a100-sxm4-40gb", "a100-sxm4-80gb", "a100-pcie-40gb", "a100-pcie-80gb", "a30", "a10", "rtx3090", "rtx4090", "rtx5090", "l4", "l40s", "h100-pcie", "h100-sxm", "h200", "gh200-96gb", "gh200-144gb", "b200"]  # fmt: skip
+NAMES = ["a10", "a100-pcie-40gb", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb", "a10g", "a16", "a30", "a40", "a800", "b200", "b300", "gb10", "gb200", "gb300", "gh200-144gb", "gh200-96gb", "gtx1080", "h100-nvl", "h100-pcie", "h100-sxm", "h20", "h200", "h800", "l20", "l4", "l40s", "orin", "p100-pcie", "p100-sxm2", "rtx-a6000", "rtx-pro-6000-blackwell", "rtx2070", "rtx2080ti", "rtx3060", "rtx3070", "rtx3080", "rtx3090", "rtx4080", "rtx4090", "rtx5070", "rtx5080", "rtx5090", "t4", "thor", "v100", "v100-pcie", "v100s"]  # fmt: skip
 
 GOOD = """\
 schema: 1
@@ -459,8 +459,8 @@ def test_a_checkout_has_one_layer_for_its_own_folder() -> None:
 
 def test_unknown_name_lists_near_ones(local: Path) -> None:
     (local / "broken.yaml").write_text("name: [", encoding="utf-8")
-    with pytest.raises(InputError, match=r"no GPU profile named 'h20'; near: .*h200") as caught:
-        find_profile("h20")
+    with pytest.raises(InputError, match=r"no GPU profile named 'h210'; near: .*h200") as caught:
+        find_profile("h210")
     assert "roofctl gpus list" in caught.value.hint
     assert "broken.yaml" in str(caught.value)
 
@@ -538,13 +538,14 @@ def test_device_names(device: str, name: str) -> None:
 
 
 def test_unknown_device_gives_candidates_of_its_compute_capability() -> None:
-    profiles, reason = match_device("NVIDIA H20", "9.0")
-    assert {profile.name for profile in profiles} == {"h100-pcie", "h100-sxm", "h200", "gh200-96gb", "gh200-144gb"}
+    profiles, reason = match_device("NVIDIA H900", "9.0")
+    hopper = {"h100-pcie", "h100-sxm", "h100-nvl", "h800", "h20", "h200", "gh200-96gb", "gh200-144gb"}
+    assert {profile.name for profile in profiles} == hopper
     assert "compute capability 9.0" in reason
-    profiles, reason = match_device("NVIDIA H20", "9.0", 114)
+    profiles, reason = match_device("NVIDIA H900", "9.0", 114)
     assert [profile.name for profile in profiles] == ["h100-pcie"]
     assert "114 SMs" in reason
-    assert len(match_device("NVIDIA H20", "9.0", 78)[0]) == 5, "no SM count fits: all candidates stay"
+    assert len(match_device("NVIDIA H900", "9.0", 77)[0]) == len(hopper), "no SM count fits: all candidates stay"
 
 
 def test_device_that_nothing_fits() -> None:
@@ -672,7 +673,14 @@ def test_a_time_is_a_launch_and_a_launch_is_a_time(tmp_path: Path) -> None:
 def test_board_memory_has_the_label_of_its_kind() -> None:
     labels = {found.profile.memory.type.value: found.profile.memory_label for found in all_profiles()}
     assert {kind for kind, label in labels.items() if label == "HBM"} == {"HBM2", "HBM2e", "HBM3", "HBM3e"}
-    assert {kind for kind, label in labels.items() if label == "DRAM"} == {"GDDR6", "GDDR6X", "GDDR7"}
+    assert {kind for kind, label in labels.items() if label == "DRAM"} == {
+        "GDDR5X",
+        "GDDR6",
+        "GDDR6X",
+        "GDDR7",
+        "LPDDR5",
+        "LPDDR5X",
+    }
 
 
 def test_board_memory_of_unknown_kind_is_dram(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roofctl.study.analyse import AnalysisRequest, analyse_inputs
-from roofctl.verify.known_limits import KNOWN_LIMITS, cells, check_limits, document
+from roofctl.verify.known_limits import KNOWN_LIMITS, cells, check_limits, document, ncu_rules
 
 CAPTURE = Path(__file__).parent.parent / "data" / "captures-h200" / "limits"
 SOURCE = Path(__file__).parent.parent.parent / "kernels" / "limits" / "limits.cu"
@@ -51,5 +51,12 @@ def test_the_sentence_says_what_the_counters_show(name, words, checks):
 
 def test_rows_and_document(checks):
     assert len(cells(checks)) == len(document(checks)) == len(KNOWN_LIMITS)
-    assert {row[-1] for row in cells(checks)} == {"yes"}
+    assert {row[4] for row in cells(checks)} == {"yes"}
     assert document(checks)[0]["kernel"] == "limit_issue"
+
+
+def test_ncus_rules_stand_beside_every_kernel(checks):
+    assert ncu_rules().keys() == KNOWN_LIMITS.keys()
+    by_name = {row[0]: row[-1] for row in cells(checks)}
+    assert by_name["limit_divergence"] == "ThreadDivergence 87 %, AchievedOccupancy 30 %"
+    assert by_name["limit_alu"] == "–"

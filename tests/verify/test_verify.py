@@ -686,3 +686,16 @@ def test_files_of_one_capture_and_a_folder_with_more(tmp_path: Path) -> None:
     assert run.verify_capture([path]).off == ()
     with pytest.raises(InputError, match="cannot be completed"):
         run.verify_capture([made(tmp_path, capture_text()).folder, path])
+
+
+def test_all_known_kernels_agree_on_an_h200() -> None:
+    folder = Path(__file__).parent.parent / "data" / "captures-h200" / "known-29"
+    verdict = run.verify_capture([folder])
+    assert (verdict.off, verdict.absent) == ((), ())
+    assert {row.kernel for row in verdict.rows} == {kernel.name for kernel in KNOWN}
+    by_bound = {(row.kernel, row.quantity) for row in verdict.rows if "wgmma group" in row.why}
+    assert by_bound == {
+        (f"known_wgmma_{name}", quantity)
+        for name in ("bf16", "fp8")
+        for quantity in ("shared_wavefronts", "l1_transactions")
+    }
