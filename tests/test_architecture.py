@@ -34,6 +34,7 @@ BELOW: dict[str, set[str]] = {
     "output": {"__init__", "core", "launches", "plots", "quantities", "readers", "roofline", "study"},
     "microbench": {"__init__", "core", "cuda", "gpus"},
     "verify": {"captures", "core", "cuda", "gpus", "launches", "profilers", "quantities", "readers", "roofline", "study"},
+    "agent": {"__init__", "core", "gpus", "output", "roofline", "study"},
     "doctor": {"captures", "core", "cuda", "gpus", "profilers", "quantities"},
 }  # fmt: skip
 COMMAND_LINE = {"cli", "__main__"}
@@ -67,6 +68,7 @@ OWNERS: dict[str, set[str]] = {
     "subprocess": {"core/process"},
     "multiprocessing": {"core/parallel"},
     "click": {"cli"},
+    "mcp": {"agent/server"},
     "ctypes": {"doctor/child", "microbench/graphs"},
 }
 HEAVY = ("pandas", "pyarrow", "matplotlib", "plotly", "pycuda", "rich", "pydantic", "numpy")

@@ -27,6 +27,7 @@ from roofctl.cli.doctor import doctor
 from roofctl.cli.export import export
 from roofctl.cli.gpus import gpus
 from roofctl.cli.history import history
+from roofctl.cli.mcp import mcp
 from roofctl.cli.plot import plot
 from roofctl.cli.profile import profile
 from roofctl.cli.quantities import quantities
@@ -79,7 +80,7 @@ def cli(context: click.Context) -> None:
 
 COMMANDS = (
     *(profile, report, plot, compare, history, calibrate, verify, doctor),
-    *(gpus, quantities, captures, export, demo, completion),
+    *(gpus, quantities, captures, export, demo, completion, mcp),
 )
 
 for command in COMMANDS:
