@@ -34,6 +34,7 @@ BELOW: dict[str, set[str]] = {
     "output": {"__init__", "core", "launches", "plots", "quantities", "readers", "roofline", "study"},
     "microbench": {"__init__", "core", "cuda", "gpus"},
     "verify": {"captures", "core", "cuda", "gpus", "launches", "profilers", "quantities", "readers", "roofline", "study"},
+    "agent": {"__init__", "core", "gpus", "output", "roofline", "study"},
     "doctor": {"captures", "core", "cuda", "gpus", "profilers", "quantities"},
 }  # fmt: skip
 COMMAND_LINE = {"cli", "__main__"}
@@ -60,21 +61,14 @@ OWNERS: dict[str, set[str]] = {
     "pydantic": {"captures/read", "gpus"},
     "pydantic_core": {"captures/read", "gpus"},
     "demangle": {"core/mangling"},
-    "yaml": {
-        "advice",
-        "core/kernel_rules",
-        "gpus",
-        "quantities",
-        "plots/style_file",
-        "profilers/options",
-        "verify/known_limits",
-    },
+    "yaml": {"advice", "core/yaml_text", "gpus", "quantities", "plots/style_file", "verify/known_limits"},
     "pycuda": {"microbench"},
     "pynvml": {"microbench"},
     "ncu_report": {"readers/ncurep/child"},
     "subprocess": {"core/process"},
     "multiprocessing": {"core/parallel"},
     "click": {"cli"},
+    "mcp": {"agent/server"},
     "ctypes": {"doctor/child", "microbench/graphs"},
 }
 HEAVY = ("pandas", "pyarrow", "matplotlib", "plotly", "pycuda", "rich", "pydantic", "numpy")

@@ -17,9 +17,9 @@ import yaml
 
 from roofctl import __version__
 from roofctl.cli.main import cli
+from roofctl.core.profile_files import profile_files
 from roofctl.core.resources import demo_capture, shipped
 from roofctl.gpus import load_profile
-from roofctl.gpus.store import profile_files
 
 ROOT = Path(__file__).parent.parent
 PROFILES = profile_files(ROOT / "profiles")

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from roofctl.core import yaml_text
 from roofctl.core.errors import InputError
 
 _FILE: Final = "thresholds.yaml"
@@ -73,7 +74,7 @@ def thresholds() -> Thresholds:
 def parse(text: str) -> Thresholds:
     """Thresholds of a document like ``thresholds.yaml``. Raises InputError that names the first key at fault."""
     try:
-        tree = yaml.safe_load(text)
+        tree = yaml_text.load(text)
     except yaml.YAMLError as error:
         raise _fault("not YAML", "a mapping") from error
     if not isinstance(tree, dict) or tree.get("schema") != _SCHEMA:

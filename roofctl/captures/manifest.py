@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import math
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -71,3 +75,22 @@ class Capture:
 def is_capture(folder: Path) -> bool:
     """Whether a folder holds a capture."""
     return (folder / MANIFEST).is_file()
+
+
+def captures_in(root: Path) -> list[Path]:
+    """The capture folders directly in ``root``, by name; none where there is no such folder."""
+    if not root.is_dir():
+        return []
+    return sorted(path for path in root.iterdir() if not path.name.startswith(".") and is_capture(path))
+
+
+def newest(folders: Iterable[Path]) -> Path | None:
+    """The capture whose run ended last, by the text of manifests, which are not checked; None without any."""
+    return max(folders, key=lambda folder: (_ended(folder / MANIFEST), folder.name), default=None)
+
+
+def _ended(manifest: Path) -> float:
+    with contextlib.suppress(OSError, ValueError, OverflowError):
+        match = re.search(r'"ended":\s*"([^"]+)"', manifest.read_text(encoding="utf-8"))
+        return datetime.fromisoformat(match.group(1)).timestamp() if match else -math.inf
+    return -math.inf

@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from roofctl.captures.manifest import MANIFEST, ROOT, SCHEMA, Manifest, is_capture
+from roofctl.captures.manifest import MANIFEST, ROOT, SCHEMA, Manifest, captures_in, is_capture
 from roofctl.core.errors import InputError
 
 _SCHEMA: Final = TypeAdapter(Manifest)
@@ -25,23 +25,18 @@ _SHOWN: Final = 60
 
 def latest(root: Path) -> Path:
     """The newest capture under ``root``, by the time its run ended. Raises InputError when there is none."""
-    folders = _captures(root)
+    folders = captures_in(root)
     if not folders:
         raise InputError(f"there is no capture in {root}", hint="make one: roofctl profile ./app; or name a file")
-    return max(folders, key=_ended)
+    return max(folders, key=ended)
 
 
-def _ended(folder: Path) -> tuple[float, str]:
+def ended(folder: Path) -> tuple[float, str]:
+    """When the run of a capture ended, in seconds since 1970, and its name; of a damaged one before all others."""
     # One damaged capture must not hide the others. As text, times of two zones do not compare.
     with contextlib.suppress(InputError, ValueError, OverflowError):
         return datetime.fromisoformat(read_manifest(folder).ended).timestamp(), folder.name
     return -math.inf, folder.name
-
-
-def _captures(root: Path) -> list[Path]:
-    if not root.is_dir():
-        return []
-    return sorted(path for path in root.iterdir() if not path.name.startswith(".") and is_capture(path))
 
 
 def resolve(text: str | os.PathLike[str] | None, cwd: Path) -> Path:
@@ -54,18 +49,27 @@ def resolve(text: str | os.PathLike[str] | None, cwd: Path) -> Path:
             return candidate
     given = cwd / text
     if given.is_dir():
-        if _captures(given):
+        if captures_in(given):
             return latest(given)
         raise InputError(
             f"{text} is a folder without {MANIFEST}: no capture", hint="name a capture, or a file in that folder"
         )
-    names = [path.name for path in _captures(root)]
-    close = difflib.get_close_matches(os.fspath(text), names, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(close)}?" if close else _known_hint(root, names)
-    raise InputError(f"no file or capture called {os.fspath(text)!r} here", hint=hint)
+    raise InputError(f"no file or capture called {os.fspath(text)!r} here", hint=_near_hint(root, os.fspath(text)))
 
 
-def _known_hint(root: Path, names: list[str]) -> str:
+def named(text: str, cwd: Path) -> Path:
+    """The one capture of this name or path; unlike ``resolve`` never one that a folder of this name holds."""
+    for candidate in (Path(ROOT, text), Path(text)):
+        if is_capture(cwd / candidate):
+            return candidate
+    raise InputError(f"no capture called {text!r} here", hint=_near_hint(cwd / ROOT, text))
+
+
+def _near_hint(root: Path, text: str) -> str:
+    names = [path.name for path in captures_in(root)]
+    close = difflib.get_close_matches(text, names, n=3, cutoff=0.4)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
     return f"in {root}: {', '.join(names[-3:])}" if names else "make one: roofctl profile ./app"
 
 

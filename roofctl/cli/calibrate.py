@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import TALK, put, say, show_as, talk_options, terminal_width, use_color
+from roofctl.cli import complete
+from roofctl.cli.common import TALK, put, say, show_as, table_or_json, talk_options, terminal_width, use_color
 from roofctl.core.levels import CALIBRATED, LEVEL_ALIASES, LEVELS
 
 if TYPE_CHECKING:
@@ -23,7 +24,13 @@ _PICTURE_BY_NAME = "-"
 
 @click.command()
 @click.option(
-    "--profile", "profile", default="auto", show_default=True, metavar="NAME", help="GPU profile to measure for."
+    "--profile",
+    "profile",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete.gpu_profiles,
+    help="GPU profile to measure for.",
 )
 @click.option(
     "--level",
@@ -44,7 +51,7 @@ _PICTURE_BY_NAME = "-"
 )
 @click.option("--quick", is_flag=True, help="A few seconds instead of a minute; figures carry a note.")
 @click.option("--no-write", is_flag=True, help="Show the results, write no file.")
-@click.option("--json", "as_json", is_flag=True, help="The result as JSON on stdout.")
+@table_or_json
 @click.option(
     "--plot",
     "picture",

@@ -52,6 +52,25 @@ def talk_options(command: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
+def table_or_json(command: F) -> F:
+    """--format table|json of commands whose JSON was once asked for with --json, which still works."""
+
+    @click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "json"]),
+        default="table",
+        show_default=True,
+        help="Output form.",
+    )
+    @click.option("--json", "as_json", is_flag=True, hidden=True)
+    @wraps(command)
+    def wrapper(*args: Any, form: str, as_json: bool, **kwargs: Any) -> Any:
+        return command(*args, as_json=as_json or form == "json", **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
 def use_color(stream: Any) -> bool:
     """Whether ``stream`` gets color: a terminal, without --no-color and NO_COLOR."""
     return TALK.color and "NO_COLOR" not in os.environ and stream.isatty()
@@ -60,6 +79,20 @@ def use_color(stream: Any) -> bool:
 def terminal_width() -> int | None:
     """Columns of the terminal on stdout; None for a pipe or file, which get lines of any length."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+_WHOLE: Final = 1000
+"""Characters of a sentence of help; click cuts it at the width of the terminal."""
+
+
+class SentenceGroup(click.Group):
+    """A group whose help has the first sentence of each command, not cut short."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(_WHOLE)) for name, command in commands if command]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 _MOST_NOTES: Final = 3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from roofctl.cli import page
+from roofctl.cli import complete, page
 from roofctl.cli.common import put, say, say_notes, show_as, talk_options, wrapped
 from roofctl.cli.inputs import analysis_options, check_read, reading, request_of
 
@@ -45,7 +45,14 @@ def _by_grid(command: F) -> F:
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="BEFORE AFTER [MORE]...", type=click.Path(path_type=Path))
+@click.argument(
+    "inputs",
+    nargs=-1,
+    required=True,
+    metavar="BEFORE AFTER [MORE]...",
+    type=click.Path(path_type=Path),
+    shell_complete=complete.inputs,
+)
 @_by_grid
 @click.option(
     "--format",

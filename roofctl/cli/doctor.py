@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from roofctl.cli.common import put, say, show_as, talk_options, use_color
+from roofctl.cli.common import put, say, show_as, table_or_json, talk_options, use_color
 
 if TYPE_CHECKING:
     from roofctl.doctor import Check
@@ -16,7 +16,7 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@table_or_json
 @talk_options
 def doctor(as_json: bool) -> None:
     """Check whether this machine can profile: GPU, driver, profilers, counter permission, clocks, folders.
@@ -27,7 +27,7 @@ def doctor(as_json: bool) -> None:
     Exit codes: 0 nothing fails; 5 no usable GPU or driver; 4 counters denied; 3 a profiler is missing or
     broken. The lowest cause wins, in that order.
 
-    Example: roofctl doctor --json > node17.json
+    Example: roofctl doctor --format json > node17.json
     """
     from roofctl.doctor import Host, all_checks, document, look, problem
 

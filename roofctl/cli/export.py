@@ -7,12 +7,15 @@ from typing import Any
 
 import click
 
+from roofctl.cli import complete
 from roofctl.cli.common import say, say_notes, talk_options
-from roofctl.cli.inputs import partly_read, quantities_option, reading
+from roofctl.cli.inputs import partly_read, quantities_option, reading, say_newest
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path))
+@click.argument(
+    "inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path), shell_complete=complete.inputs
+)
 @click.option(
     "--parquet",
     "folder",
@@ -43,6 +46,7 @@ def export(inputs: tuple[Path, ...], folder: Path, force: bool, decimal: Any) ->
     from roofctl.study import load as sources_of
 
     sources = sources_of.locate(inputs)
+    say_newest(inputs, [source.label for source in sources])
     with reading() as watch:
         done = exports.to_parquet(sources, folder, decimal, force=force, watch=watch)
     say_notes([*sources_of.left_out(done.unread), *done.notes])

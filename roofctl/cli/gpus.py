@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli.common import put, say, show_as, talk_options
+from roofctl.cli import complete
+from roofctl.cli.common import SentenceGroup, put, say, show_as, talk_options
 from roofctl.core.errors import InputError
 
 if TYPE_CHECKING:
     from roofctl.gpus import FoundProfile, LightFile
 
 
-@click.group("gpus", short_help="List, show, check and write GPU profiles.")
+@click.group("gpus", cls=SentenceGroup)
 def gpus() -> None:
     """List, show, check and write GPU profiles: the facts that ceilings come from.
 
@@ -49,7 +50,7 @@ def list_(form: str) -> None:
 
 
 @gpus.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=complete.gpu_profiles)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output form."
 )
@@ -132,7 +133,8 @@ def validate(files: tuple[Path, ...]) -> None:
 
     Example: roofctl gpus validate profiles/my-gpu.yaml
     """
-    from roofctl.gpus.store import alias_clashes, layers, measured_files, profile_files
+    from roofctl.core.profile_files import layers, measured_files, profile_files
+    from roofctl.gpus.store import alias_clashes
 
     folders = [] if files else [folder for _, folder in layers()]
     paths = files or tuple(path for folder in folders for path in (*profile_files(folder), *measured_files(folder)))
@@ -166,6 +168,7 @@ def _report(path: Path) -> bool:
     "--from",
     "existing",
     metavar="EXISTING",
+    shell_complete=complete.gpu_profiles,
     help="Copy the facts of this GPU profile (name, alias or path), or take those of a capture's GPU.",
 )
 @click.option(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from roofctl.cli.common import TALK, use_color
+from roofctl.captures.manifest import ROOT
+from roofctl.cli import complete
+from roofctl.cli.common import TALK, say, use_color
+from roofctl.core.kernel_filter import NameFilter
 from roofctl.core.precisions import CHOOSABLE
 
 if TYPE_CHECKING:
@@ -38,10 +42,26 @@ def _clock(_context: click.Context, _option: click.Parameter, value: str | None)
 def name_options(command: F) -> F:
     """Filters of kernels by name."""
     options = (
-        click.option("--kernel", default="", metavar="REGEX", help="Only kernels whose demangled name matches."),
-        click.option("--kernel-base", default="", metavar="REGEX", help="Only kernels whose base name matches."),
         click.option(
-            "--exclude", default="", metavar="REGEX", help="Leave out kernels by name; beside --kernel-base by that."
+            "--kernel",
+            default="",
+            metavar="REGEX",
+            shell_complete=complete.kernels,
+            help="Only kernels whose demangled name matches.",
+        ),
+        click.option(
+            "--kernel-base",
+            default="",
+            metavar="REGEX",
+            shell_complete=complete.kernels,
+            help="Only kernels whose base name matches.",
+        ),
+        click.option(
+            "--exclude",
+            default="",
+            metavar="REGEX",
+            shell_complete=complete.kernels,
+            help="Leave out kernels by name; beside --kernel-base by that.",
         ),
     )
     for option in reversed(options):
@@ -65,6 +85,7 @@ def _ceiling_options() -> tuple[Callable[[F], F], ...]:
         click.option(
             "--profile",
             metavar="NAME",
+            shell_complete=complete.gpu_profiles,
             help="GPU profile, or a file with ceilings only; default: by the capture's own device name.",
         ),
         click.option(
@@ -112,7 +133,9 @@ def quantities_option(command: F) -> F:
 
 def input_options(command: F) -> F:
     """INPUTs and the options that control how inputs become kernels and ceilings."""
-    inputs = click.argument("inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path))
+    inputs = click.argument(
+        "inputs", nargs=-1, metavar="[INPUT]...", type=click.Path(path_type=Path), shell_complete=complete.inputs
+    )
     return inputs(analysis_options(command))
 
 
@@ -257,8 +280,10 @@ def analysis_of(request: AnalysisRequest) -> Analysis:
 
     from roofctl.study.analyse import analyse_inputs
 
-    with reading() as watch:
-        return analyse_inputs(replace(request, watch=watch))
+    with reading() as watch, naming_application(request.inputs):
+        analysis = analyse_inputs(replace(request, watch=watch))
+    say_newest(request.inputs, analysis.sources)
+    return analysis
 
 
 def analyses_of(request: AnalysisRequest) -> tuple[Analysis, ...]:
@@ -267,5 +292,31 @@ def analyses_of(request: AnalysisRequest) -> tuple[Analysis, ...]:
 
     from roofctl.study.analyse import analyse_each_gpu
 
-    with reading() as watch:
-        return analyse_each_gpu(replace(request, watch=watch))
+    with reading() as watch, naming_application(request.inputs):
+        analyses = analyse_each_gpu(replace(request, watch=watch))
+    say_newest(request.inputs, analyses[0].sources)
+    return analyses
+
+
+@contextmanager
+def naming_application(inputs: Sequence[Path]) -> Iterator[None]:
+    """The hint of an InputError inside names the application of the capture instead of ``./app``, and its filters."""
+    from roofctl.captures.read import read_manifest, resolve
+    from roofctl.core.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        if "./app" in error.hint:
+            with suppress(InputError, OSError):
+                manifest = read_manifest(resolve(inputs[0] if inputs else None, Path.cwd()))
+                filters = NameFilter(manifest.kernel, manifest.kernel_base, manifest.exclude).given()
+                words = " ".join(filter(None, (filters, "--", shlex.join(manifest.argv))))
+                error.hint = error.hint.replace("./app", words)
+        raise
+
+
+def say_newest(inputs: Sequence[Path], sources: Sequence[str]) -> None:
+    """Name the capture that was taken because no input was given."""
+    if not inputs and sources:
+        say(f"capture: {sources[0]}, the newest in {ROOT}")

@@ -18,13 +18,16 @@ import click
 
 from roofctl import __version__
 from roofctl.cli.calibrate import calibrate
-from roofctl.cli.common import TALK, say_always
+from roofctl.cli.captures import captures
+from roofctl.cli.common import TALK, SentenceGroup, put, say_always
 from roofctl.cli.compare import compare
+from roofctl.cli.completion import completion
 from roofctl.cli.demo import demo
 from roofctl.cli.doctor import doctor
 from roofctl.cli.export import export
 from roofctl.cli.gpus import gpus
 from roofctl.cli.history import history
+from roofctl.cli.mcp import mcp
 from roofctl.cli.plot import plot
 from roofctl.cli.profile import profile
 from roofctl.cli.quantities import quantities
@@ -38,7 +41,7 @@ _NEW_OBJECTS = 100_000
 """Objects between two searches for garbage. Imports make many objects and no garbage; Python's default is 700."""
 
 
-class _PipeGroup(click.Group):
+class _PipeGroup(SentenceGroup):
     """A group that exits with 0 when the reader of a pipe ends early (head, less); click would exit with 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -50,9 +53,10 @@ class _PipeGroup(click.Group):
             return None
 
 
-@click.group(cls=_PipeGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_PipeGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="roofctl")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Profile GPU applications and draw rooflines that are true.
 
     \b
@@ -64,10 +68,22 @@ def cli() -> None:
     Exit codes: 2 bad input, 3 a tool failed, 4 counters not permitted, 5 no device, 6 verification failed,
     7 the application failed, 8 no kernel was profiled, 9 some of many inputs could not be read,
     10 a comparison failed, 124 timeout, 130 interrupted.
+
+    Without a command it says what this machine has, and what to do next.
     """
+    if context.invoked_subcommand is None:
+        from roofctl.cli import next_steps
+
+        for line in next_steps.lines(next_steps.glance()):
+            put(line)
 
 
-for command in (profile, report, plot, compare, history, calibrate, verify, doctor, gpus, quantities, export, demo):
+COMMANDS = (
+    *(profile, report, plot, compare, history, calibrate, verify, doctor),
+    *(gpus, quantities, captures, export, demo, completion, mcp),
+)
+
+for command in COMMANDS:
     cli.add_command(command)
 
 

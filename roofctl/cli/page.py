@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofctl.cli.common import say, say_notes
-from roofctl.cli.inputs import check_read, reading, request_of
+from roofctl.cli.inputs import check_read, reading, request_of, say_newest
 
 if TYPE_CHECKING:
     from roofctl.output.html_data import PageOptions
@@ -40,6 +40,7 @@ def write(target: Path, options: dict[str, Any], *, force: bool, option: str, sh
     request = request_of(options)
     with reading() as watch:
         variants = analyse_variants(replace(request, watch=watch))
+    say_newest(request.inputs, variants.first.sources)
     write_page(target, [variants], shown)
     say_notes(variants.first.notes)
     if variants.first.unknown_gpu:

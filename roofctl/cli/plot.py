@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofctl.cli import page
+from roofctl.cli import complete, page
 from roofctl.cli.common import put, say, say_notes, talk_options, terminal_width, use_color
 from roofctl.cli.inputs import (
     analyses_of,
@@ -17,6 +17,7 @@ from roofctl.cli.inputs import (
     check_time_options,
     check_wall_options,
     input_options,
+    naming_application,
     request_of,
 )
 from roofctl.core.levels import LEVEL_ALIASES, LEVELS
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 _COLUMNS = 100
 
 
-def _spaces(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """``global,shared`` as a tuple, each once."""
-    spaces = [space.strip() for space in value.split(",")] if value is not None else []
+def _spaces(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Memory spaces, each once; several in one value stand with commas."""
+    spaces = [space.strip() for value in values for space in value.split(",")]
     unknown = [space for space in spaces if space not in ("global", "shared")]
     if unknown:
         raise click.BadParameter(f"{unknown[0]!r} is not global or shared")
@@ -83,12 +84,14 @@ def look_options(command: Callable[..., None]) -> Callable[..., None]:
     type=click.Choice(["hierarchical", "multi", "time"]),
     help="One kernel on all levels, many kernels, or compute time against memory time; default: one or many.",
 )
+@click.option("--times", is_flag=True, help="The picture of --mode time: the times that bound a launch, as in report.")
 @click.option(
     "--level",
     "levels",
     multiple=True,
     metavar="[l1|l2|hbm|dram]",
     callback=_levels,
+    shell_complete=complete.levels,
     help="Level to draw points of, repeatable (dram is hbm); default: all (hierarchical, time), hbm (multi).",
 )
 @click.option(
@@ -97,13 +100,16 @@ def look_options(command: Callable[..., None]) -> Callable[..., None]:
     multiple=True,
     metavar="[l1|l2|hbm|dram]",
     callback=_levels,
+    shell_complete=complete.levels,
     help="Level to draw the ceiling of, repeatable; default: those of the points.",
 )
 @click.option(
     "--walls",
+    multiple=True,
     callback=_spaces,
-    metavar="SPACE[,SPACE]",
-    help="Draw memory walls: alone global, shared or global,shared; with --mode global, inside the roofline.",
+    metavar="[global|shared]",
+    shell_complete=complete.spaces,
+    help="Draw memory walls, repeatable or with commas; with --mode global, inside the roofline.",
 )
 @click.option("--spread", is_flag=True, help="Error bars: slowest to fastest launch.")
 @click.option("--normalize", is_flag=True, help="Percent of each kernel's own roof.")
@@ -139,13 +145,17 @@ def plot(output: Path | None, force: bool, in_terminal: bool, ascii_only: bool, 
       roofctl plot capture.csv --mode multi --level l2 --level hbm --top 10
       roofctl plot capture.csv --level hbm --ceiling-level l1 --ceiling-level l2 --ceiling-level hbm
       roofctl plot capture.csv --model flop --kernel gemm -o gemm.pdf
-      roofctl plot capture.csv --walls global,shared
+      roofctl plot capture.csv --walls global --walls shared
       roofctl plot capture.csv --terminal
-      roofctl plot capture.csv --mode time --model flop
+      roofctl plot capture.csv --times --model flop
       roofctl plot capture.csv -o roofline.html
     """
     from roofctl.plots.page import check_target
 
+    if options.pop("times"):
+        if options["mode"] not in (None, "time"):
+            raise click.UsageError(f"--times is --mode time: without --mode {options['mode']}")
+        options["mode"] = "time"
     _check_together(options)
     _check_terminal(options, output, in_terminal=in_terminal, ascii_only=ascii_only)
     if output and output.suffix.lower() in page.SUFFIXES:
@@ -161,12 +171,14 @@ def plot(output: Path | None, force: bool, in_terminal: bool, ascii_only: bool, 
 
     request = _picture_request(options)
     if in_terminal:
-        _print(analysis, request, others, ascii_only=ascii_only)
+        with naming_application(options["inputs"]):
+            _print(analysis, request, others, ascii_only=ascii_only)
         return
     target = output or check_target(default_target(analysis, request), force=force)
-    drawn = picture(analysis, request, others)
-    say_notes(drawn.notes)
-    drawn.save([target])
+    with naming_application(options["inputs"]):
+        drawn = picture(analysis, request, others)
+        say_notes(drawn.notes)
+        drawn.save([target])
     say(f"Wrote {target}")
     check_read(analysis)
 

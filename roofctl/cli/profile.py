@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofctl.cli import complete
 from roofctl.cli.common import TALK, say, say_notes, talk_options, use_color
 from roofctl.cli.inputs import name_options, quantities_option
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     default=("default",),
     show_default=True,
     metavar="NAME",
+    shell_complete=complete.metric_sets,
     help="Metric set to collect, repeatable, or all (roofctl quantities lists them).",
 )
 @click.option(
@@ -89,6 +91,8 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
     from roofctl import profilers
 
     request = _request(argv, options)
+    if not dry_run:
+        _check_gpu(request)
     planned = profilers.plan(request, dry=dry_run)
     for remark in planned.remarks:
         say(f"note: {remark}")
@@ -122,6 +126,15 @@ def profile(argv: tuple[str, ...], dry_run: bool, **options: Any) -> None:
         _say_outcome(capture, planned)
     if capture.failure:
         raise capture.failure
+
+
+def _check_gpu(request: ProfileRequest) -> None:
+    """Raise DeviceError where there is neither a driver nor a GPU that nvidia-smi lists: nothing could be profiled."""
+    from roofctl.core import driver
+    from roofctl.profilers.gpu import find_gpu
+
+    if not driver.has_driver() and find_gpu(request.device, request.env) is None:
+        raise driver.no_gpu("profile")
 
 
 def _load_report() -> None:

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import click
 
+from roofctl.cli import complete
 from roofctl.cli.common import put, say, show_as, talk_options
 from roofctl.cli.inputs import quantities_option
 
 
 @click.command()
-@click.option("--chip", default="gh100", show_default=True, metavar="CHIP", help="Chip (gh100) or GPU profile (h200).")
+@click.option(
+    "--chip",
+    default="gh100",
+    show_default=True,
+    metavar="CHIP",
+    shell_complete=complete.gpu_profiles,
+    help="Chip (gh100) or GPU profile (h200).",
+)
 @click.option("--profiler", type=click.Choice(["ncu", "nvprof"]), default="ncu", show_default=True, help="Profiler.")
 @click.option(
-    "--set", "chosen", multiple=True, metavar="NAME", help="Only quantities of this metric set, repeatable; or all."
+    "--set",
+    "chosen",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete.metric_sets,
+    help="Only quantities of this metric set, repeatable; or all.",
 )
 @click.option(
     "--format",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofctl.cli import complete
 from roofctl.cli.common import TALK, say, say_notes, show_as, talk_options
 
 if TYPE_CHECKING:
@@ -23,7 +24,14 @@ if TYPE_CHECKING:
     help="Profiler to use; auto takes the one that fits the GPU.",
 )
 @click.option("--arch", default="auto", show_default=True, metavar="ARCH", help="Architecture to build for: sm_90.")
-@click.option("--set", "sets", multiple=True, metavar="NAME", help="Metric set, repeatable; default: every set.")
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete.metric_sets,
+    help="Metric set, repeatable; default: every set.",
+)
 @click.option("--keep", is_flag=True, help="Keep the capture, in roofctl-captures/.")
 @click.option(
     "--from",

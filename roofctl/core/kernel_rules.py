@@ -9,8 +9,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Final
 
-import yaml
-
+from roofctl.core import yaml_text
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import name_parts
 from roofctl.core.kernel_spelling import argument_of, functor, place, plain_spelling, without_scopes, words
@@ -51,7 +50,7 @@ def shipped_rules() -> KernelRules:
 
 def parse_rules(text: str) -> KernelRules:
     """Rules as YAML. Raises InputError for a key that is unknown or missing, or a faulty expression."""
-    tree: dict[str, Any] = yaml.safe_load(text)
+    tree: dict[str, Any] = yaml_text.load(text)
     tables = {
         name: {str(word): str(short) for short, listed in table.items() for word in listed}
         for name, table in tree["tables"].items()

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from roofctl.captures.manifest import ROOT
+from roofctl.core.profile_files import user_profiles
 from roofctl.doctor.machine import Folder, LockFile
-from roofctl.gpus.store import user_profiles
 from roofctl.profilers import lock
 
 _SERVICES: Final = ("nv-hostengine", "dcgm")

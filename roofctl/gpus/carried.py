@@ -13,8 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-import yaml
-
+from roofctl.core import yaml_text
 from roofctl.core.precisions import PRECISIONS
 from roofctl.gpus.schema import GpuProfile
 from roofctl.quantities import Chip
@@ -120,7 +119,7 @@ def profile_name(device: str) -> str:
 @cache
 def _capabilities() -> Mapping[str, Mapping[str, int]]:
     text = resources.files(__package__).joinpath("capabilities.yaml").read_text(encoding="utf-8")
-    tree: dict[str, Any] = yaml.safe_load(text)
+    tree: dict[str, Any] = yaml_text.load(text)
     table: Mapping[str, Mapping[str, int]] = tree["capabilities"]
     return table
 

@@ -11,12 +11,12 @@ from typing import Final, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from roofctl.core.errors import InputError
+from roofctl.core.profile_files import MEASURED_SUFFIX, is_measured
 from roofctl.gpus.explain import dotted, explain, seen
 from roofctl.gpus.light import is_light, light_problems
 from roofctl.gpus.schema import SCHEMA_VERSION, GpuProfile, Measured
 from roofctl.gpus.yamlfile import Document, KeyPath, read_document
 
-MEASURED_SUFFIX: Final = ".measured.yaml"
 _HINT: Final = "roofctl gpus new NAME writes a file that explains every key"
 
 M = TypeVar("M", bound=BaseModel)
@@ -87,11 +87,6 @@ def check_measured(path: Path) -> Checked[Measured]:
         own = {"schema": SCHEMA_VERSION, "profile": path.name.removesuffix(MEASURED_SUFFIX)}
         document = replace(document, data={**own, **document.data})
     return _checked(document, Measured, [])
-
-
-def is_measured(path: Path) -> bool:
-    """Whether ``path`` is named as a measured result (``NAME.measured.yaml``)."""
-    return path.name.endswith(MEASURED_SUFFIX)
 
 
 _Problem = tuple[KeyPath, str]

@@ -9,8 +9,9 @@ from typing import Final
 
 from roofctl.core.errors import InputError
 from roofctl.core.levels import unit_of
+from roofctl.core.profile_files import is_measured
 from roofctl.core.units import prefixed, rate
-from roofctl.gpus.check import is_measured, load_measured, load_profile
+from roofctl.gpus.check import load_measured, load_profile
 from roofctl.gpus.schema import GpuProfile, Measured
 from roofctl.gpus.store import find_profile
 from roofctl.gpus.yamlfile import KeyPath, read_document

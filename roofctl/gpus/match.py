@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roofctl.gpus.schema import GpuProfile
-from roofctl.gpus.store import all_profiles
+from roofctl.gpus.store import all_profiles, profiles_with_text
 
 
 def match_device(
@@ -22,8 +22,12 @@ def match_device(
     One profile means: the name is known. Several from one compute capability are
     candidates to choose from; none means that a profile has to be written.
     """
-    profiles = [found.profile for found in all_profiles(cwd)]
-    named = [profile for profile in profiles if plain_name(device_name) in map(plain_name, _names(profile))]
+    plain = plain_name(device_name)
+    likely = [found.profile for found in profiles_with_text(plain, cwd)] if plain else []
+    named = [profile for profile in likely if plain in map(plain_name, _names(profile))]
+    if not named:
+        profiles = [found.profile for found in all_profiles(cwd)]
+        named = [profile for profile in profiles if plain in map(plain_name, _names(profile))]
     if named:
         return named, f"the device name {device_name}" + _sm_remark(named, sm_count)
     if compute_capability is None:

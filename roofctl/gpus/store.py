@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
-
-import platformdirs
+from typing import Final
 
 from roofctl.core.errors import InputError, RoofctlError
+from roofctl.core.profile_files import MEASURED_SUFFIX, Layer, is_measured, layers, profile_files, user_profiles
 from roofctl.core.resources import shipped
-from roofctl.gpus.check import MEASURED_SUFFIX, is_measured, load_measured, load_profile
+from roofctl.gpus.check import load_measured, load_profile
 from roofctl.gpus.light import LightFile, is_light, load_light
 from roofctl.gpus.schema import NAME_PATTERN, GpuProfile, Measured
 from roofctl.gpus.yamlfile import read_document
-
-Layer = Literal["path", "./profiles", "user", "packaged", "report"]
-"""Where a profile comes from; ``report`` is the capture itself, of a GPU that no profile describes."""
 
 _NAME_HINT: Final = "roofctl gpus list shows every name; roofctl gpus new NAME starts a new one"
 
@@ -50,39 +46,13 @@ class ProfileIndex:
     broken: tuple[tuple[Path, InputError], ...]
 
 
-def user_profiles() -> Path:
-    """The user's own folder of GPU profiles; it need not exist."""
-    return platformdirs.user_config_path("roofctl") / "profiles"
-
-
-def layers(cwd: Path | None = None) -> tuple[tuple[Layer, Path], ...]:
-    """The folders that names are looked up in, first wins."""
-    local = (cwd or Path.cwd()) / "profiles"
-    packaged = shipped("profiles")
-    named: tuple[tuple[Layer, Path], ...] = (("./profiles", local), ("user", user_profiles()))
-    # In a checkout of roofctl the local folder is the shipped one.
-    kept = tuple((layer, folder) for layer, folder in named if folder.resolve() != packaged.resolve())
-    return (*kept, ("packaged", packaged))
-
-
-def profile_files(folder: Path) -> tuple[Path, ...]:
-    """The profile files of one folder, sorted; measured results are not profiles."""
-    files = folder.glob("*.yaml") if folder.is_dir() else ()
-    return tuple(sorted(path for path in files if path.is_file() and not is_measured(path)))
-
-
-def measured_files(folder: Path) -> tuple[Path, ...]:
-    """The measured results of one folder, sorted."""
-    return tuple(sorted(folder.glob(f"*{MEASURED_SUFFIX}"))) if folder.is_dir() else ()
-
-
-def profile_index(cwd: Path | None = None) -> ProfileIndex:
-    """Every reachable GPU profile, first layer first; one name appears once."""
+def profile_index(cwd: Path | None = None, names: Collection[str] | None = None) -> ProfileIndex:
+    """Every reachable GPU profile, or those of these names, first layer first; one name appears once."""
     found: dict[str, FoundProfile] = {}
     broken: list[tuple[Path, InputError]] = []
     for layer, folder in layers(cwd):
         for path in profile_files(folder):
-            if path.stem in found:
+            if path.stem in found or (names is not None and path.stem not in names):
                 continue
             try:
                 found[path.stem] = FoundProfile(load_profile(path), path, f"name {path.stem}", layer)
@@ -90,6 +60,19 @@ def profile_index(cwd: Path | None = None) -> ProfileIndex:
                 if not _holds_ceilings(path):
                     broken.append((path, error))
     return ProfileIndex(tuple(found.values()), tuple(broken))
+
+
+def profiles_with_text(text: str, cwd: Path | None = None) -> tuple[FoundProfile, ...]:
+    """Readable GPU profiles whose name some file has that holds ``text``, in any case: only these are parsed."""
+
+    def has_text(path: Path) -> bool:
+        try:
+            return text.casefold() in " ".join(path.read_text(encoding="utf-8").split()).casefold()
+        except (OSError, ValueError):
+            return False
+
+    names = {path.stem for _, folder in layers(cwd) for path in profile_files(folder) if has_text(path)}
+    return profile_index(cwd, names).found
 
 
 def all_profiles(cwd: Path | None = None) -> tuple[FoundProfile, ...]:

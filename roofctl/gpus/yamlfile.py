@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import yaml
 
 from roofctl.core.errors import InputError
+from roofctl.core.yaml_text import LOADER
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 
 _DECIMAL: Final = re.compile(r"[-+]?(?:0|[1-9]\d*)(?:\.\d*)?(?:[eE][-+]\d+)?|[-+]?\.(?:\d+|inf|nan)", re.IGNORECASE)
 """Numbers that mean what they show. To YAML 0132 is octal, 1:30 is 90, and 1_000 is 1000."""
-
-_Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,14 @@ class Document:
 
 def read_document(path: Path) -> Document:
     """Parse ``path``; raises InputError (with line and column) for text that is not YAML."""
-    text = _read_text(path)
+    return _parsed(path, _read_text(path))
+
+
+@lru_cache(maxsize=128)
+def _parsed(path: Path, text: str) -> Document:
+    """Each text once per process: whether a file holds ceilings only is asked before it is checked."""
     try:
-        loader = _Loader(text)
+        loader = LOADER(text)
         try:
             node = loader.get_single_node()
             lines: dict[KeyPath, int] = {}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from roofctl.core import driver as driver_files
 from roofctl.core.errors import DeviceError
 from roofctl.microbench.device import BatchTiming, ComputeDevice, Copy, DeviceFacts, Graph, Job, KernelLaunch, Process
 from roofctl.microbench.graphs import Graphs
@@ -18,6 +19,8 @@ _DEFAULT_SHARED_BYTES = 48 * 1024
 
 def open_device(index: int = 0) -> ComputeDevice:
     """The GPU number ``index`` as CUDA counts; raises DeviceError that names what is missing and what to do."""
+    if not driver_files.has_driver():
+        raise driver_files.no_gpu("calibrate")
     try:
         driver = importlib.import_module("pycuda.driver")
     except ImportError as error:

@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from roofctl.core.errors import InputError, RoofctlError
 from roofctl.core.files import atomic_path
+from roofctl.core.profile_files import MEASURED_SUFFIX, user_profiles
 from roofctl.gpus import FoundProfile, Measured, find_measured, load_measured
-from roofctl.gpus.check import MEASURED_SUFFIX
-from roofctl.gpus.store import user_profiles
 from roofctl.gpus.writer import render
 
 HISTORY_FOLDER: Final = "history"

@@ -19,7 +19,7 @@ from roofctl.roofline.limit_words import label as limit_label
 from roofctl.roofline.model import WORK_LABELS, all_levels
 from roofctl.roofline.result import Result
 
-_SHAPE: Final = ("grid", "block")
+_SHAPES: Final = ("grid", "block")
 _GIGA: Final = ("", 1e9)
 
 
@@ -31,7 +31,7 @@ def table(results: ModelResults, names: Sequence[str] = ()) -> tuple[list[str], 
     """
     columns = list(_columns(results))
     if not names:
-        columns = [column for column in columns if column.name not in _SHAPE or _by_launch_or_grid(results)]
+        columns = [column for column in columns if column.name not in _SHAPES or _by_launch_or_grid(results)]
     else:
         known = {column.name: column for column in columns}
         if unknown := [name for name in names if name not in known]:
@@ -41,9 +41,9 @@ def table(results: ModelResults, names: Sequence[str] = ()) -> tuple[list[str], 
 
 
 def _by_launch_or_grid(results: ModelResults) -> bool:
-    """Whether a kernel of one capture has several rows."""
+    """Whether rows are launches, or a kernel of one capture has several of them."""
     rows = [(kernel.name, kernel.source) for kernel in results.kernels]
-    return len(set(rows)) < len(rows)
+    return len(set(rows)) < len(rows) or any(kernel.occurrence for kernel in results.kernels)
 
 
 def markdown_table(results: ModelResults, names: Sequence[str] = ()) -> tuple[list[str], list[list[str]]]:
@@ -60,6 +60,8 @@ def _columns(results: ModelResults) -> Iterator[Column]:
     yield Column("kernel", "kernel", "text", [kernel.short_name for kernel in kernels])
     if results.model == "flop":
         yield Column("type", "type", "text", [_work(each.result) for each in explained])
+    if _by_launch_or_grid(results):
+        yield from _shape(kernels)
     if any(kernel.occurrence for kernel in kernels):
         yield Column("launch", "launch", "count", [kernel.occurrence for kernel in kernels])
     else:
@@ -73,12 +75,18 @@ def _columns(results: ModelResults) -> Iterator[Column]:
     yield from _rates(results)
     yield from _traffic(results)
     yield from _own(kernels)
-    yield Column("grid", "grid", "text", [kernel.grid for kernel in kernels])
-    yield Column("block", "block", "text", [kernel.block for kernel in kernels])
+    if not _by_launch_or_grid(results):
+        yield from _shape(kernels)
     if any(kernel.rank is not None for kernel in kernels):
         yield Column("rank", "rank", "count", [kernel.rank for kernel in kernels])
     if len({kernel.source for kernel in kernels}) > 1:
         yield Column("source", "source", "text", [kernel.files for kernel in kernels])
+
+
+def _shape(kernels: Sequence[Kernel]) -> Iterator[Column]:
+    """Launch shapes: beside the name where they tell rows apart, else at the end."""
+    yield Column("grid", "grid", "text", [kernel.grid for kernel in kernels])
+    yield Column("block", "block", "text", [kernel.block for kernel in kernels])
 
 
 def _work(result: Result) -> str:

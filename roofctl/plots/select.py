@@ -41,7 +41,7 @@ def check_drawable(kernels: Sequence[KernelPoints], levels: Sequence[str]) -> No
     flops = any(kernel.work != ISSUE for kernel in kernels)
     raise InputError(
         f"there is no point to draw ({'; '.join(reasons) or 'no counters'})",
-        hint="draw the instruction roofline (--model instruction), or capture with --set flop --set tensor"
+        hint="draw --model instruction, or capture operations: roofctl profile --set flop --set tensor ./app"
         if flops
-        else "capture instructions, traffic and time: roofctl quantities --set instruction lists the counters",
+        else "capture instructions, traffic and time: roofctl profile --set instruction ./app",
     )

@@ -11,6 +11,7 @@ import yaml
 from matplotlib.colors import is_color_like
 from matplotlib.lines import Line2D
 
+from roofctl.core import yaml_text
 from roofctl.core.errors import InputError
 from roofctl.core.kernel_names import base_name
 from roofctl.core.levels import LEVEL_ALIASES
@@ -112,7 +113,7 @@ class _StyleFile:
 
     def document(self) -> Any:
         try:
-            tree = yaml.safe_load(self.path.read_text(encoding="utf-8"))
+            tree = yaml_text.load(self.path.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(
                 f"{self.path}: cannot read the style file: {error.strerror}", hint="check the path and its permissions"

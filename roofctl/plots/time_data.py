@@ -99,7 +99,7 @@ def time_data(roofline: Roofline, timings: Sequence[Timing], options: PlotOption
         reasons = "; ".join(dict.fromkeys(reason for _, reason in undrawn)) or "no kernel"
         raise InputError(
             f"there is no kernel to draw ({reasons})",
-            hint="capture instructions or operations, traffic and time: roofctl profile --set all ./app",
+            hint="capture instructions or operations, traffic and time: roofctl profile --set default ./app",
         )
     return TimeData(plot, tuple(timings), points, undrawn)
 

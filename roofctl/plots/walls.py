@@ -170,7 +170,7 @@ def check_accesses(kernels: Sequence[KernelPoints], spaces: Sequence[str]) -> No
     reasons = list(dict.fromkeys(f"{access}: {why}" for k in kernels for access, why in k.missing.items()))
     raise InputError(
         f"no kernel has a {' or '.join(spaces)} memory access to draw ({'; '.join(reasons[:_REASONS])})",
-        hint="capture what is missing (roofctl profile --set all ./app), or draw the rooflines instead",
+        hint="capture what is missing (roofctl profile --set default ./app), or draw the rooflines instead",
     )
 
 

@@ -8,8 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
+from roofctl.core import yaml_text
 from roofctl.core.errors import InputError, ToolError
 from roofctl.cuda.tools import Tool, numbers
 
@@ -17,7 +16,7 @@ from roofctl.cuda.tools import Tool, numbers
 @cache
 def _table() -> Mapping[str, Any]:
     text = resources.files(__package__).joinpath("options.yaml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.safe_load(text)
+    table: dict[str, Any] = yaml_text.load(text)
     return table
 
 

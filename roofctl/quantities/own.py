@@ -14,6 +14,7 @@ from roofctl.core.errors import InputError
 from roofctl.core.given import UNITS
 from roofctl.core.levels import LEVEL_ALIASES
 from roofctl.core.units import SECTOR_BYTES
+from roofctl.core.yaml_text import LOADER
 from roofctl.quantities.formula import Formula, parse_formula
 
 SET: Final = "own"
@@ -186,7 +187,7 @@ def _tree(path: Path) -> object:
     if len(content) > _MOST_BYTES:
         raise InputError(f"{path}: the file is larger than {_MOST_BYTES // 1024} KiB", hint=_HINT)
     try:
-        return _build(path, yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        return _build(path, yaml.parse(text, Loader=LOADER))
     except yaml.YAMLError as error:
         position = getattr(error, "problem_mark", None)
         where = f" line {position.line + 1}" if position else ""

@@ -138,13 +138,13 @@ def _quotients(values: Mapping[str, Any]) -> dict[str, float | None]:
 def _records(frame: pd.DataFrame, rows: Sequence[int]) -> list[dict[str, Any]]:
     """Rows as dictionaries of plain Python values, None where missing."""
     # Column by column: of rows with columns of many types pandas makes records ten times slower.
-    columns = {str(name): _plain_values(column.iloc[list(rows)]) for name, column in frame.items()}
+    columns = {str(name): _plain_values(column) for name, column in frame.iloc[list(rows)].items()}
     return [dict(zip(columns, record, strict=True)) for record in zip(*columns.values(), strict=True)]
 
 
 def _plain_values(column: pd.Series) -> list[Any]:
-    values: list[Any] = column.astype(object).where(column.notna(), None).tolist()
-    return values
+    # ``where`` of pandas takes ten times as long on a few rows.
+    return [None if gone else value for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)]
 
 
 def _count(record: Mapping[str, Any], name: str) -> int | float | None:

@@ -82,7 +82,7 @@ def test_dram_is_another_name_of_the_level_hbm(here: Here) -> None:
 
 
 def test_json_goes_to_stdout_alone(here: Here) -> None:
-    result = here.calibrate("--level", "l1", "--json", "--no-write")
+    result = here.calibrate("--level", "l1", "--format", "json", "--no-write")
     data = json.loads(result.stdout)
     assert data["ceilings"]["l1"]["unit"] == "B/s"
     assert data["provenance"]["levels"]["l1"]["marked"] == []

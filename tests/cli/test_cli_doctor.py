@@ -63,7 +63,7 @@ def test_exit_codes_by_the_lowest_cause(
 def test_json_has_the_exit_code_and_one_shape(
     monkeypatch: pytest.MonkeyPatch, facts: MachineState, code: int, family: type[RoofctlError] | None
 ) -> None:
-    written: dict[str, Any] = json.loads(run(monkeypatch, facts, "--json").stdout)
+    written: dict[str, Any] = json.loads(run(monkeypatch, facts, "--format", "json").stdout)
 
     assert written["exit_code"] == code
     assert set(written) == {

@@ -333,6 +333,7 @@ def test_a_full_disk_is_a_sentence_and_keeps_the_report(here, capfd, monkeypatch
 def test_a_percent_sign_in_the_folder_is_refused_before_the_run(here, capfd, monkeypatch, options, profiler):
     install(here.parent / "bin", "nvprof")
     monkeypatch.setenv("FAKE_GPU", "")
+    monkeypatch.setattr("roofctl.core.driver.has_driver", lambda: True)
     assert main(["profile", "--profiler", profiler, *options, "./app"]) == 2
     out, err = capfd.readouterr()
     assert "give % in the name of a folder a meaning of their own" in err
@@ -408,8 +409,20 @@ def test_ctrl_c_keeps_what_was_profiled(here, tmp_path):
     assert read_manifest(logs / "cut").incomplete == "stopped with Ctrl-C"
 
 
-def test_no_gpu_is_no_obstacle_to_trying(here, capfd, monkeypatch):
+def test_without_a_driver_and_a_gpu_that_is_the_first_error(here, capfd, monkeypatch):
     monkeypatch.setenv("FAKE_GPU", "")
+    monkeypatch.setattr("roofctl.core.driver.has_driver", lambda: False)
+    assert main(["profile", "./no-such-app"]) == 5
+    err = capfd.readouterr().err
+    assert err.startswith("error: there is no NVIDIA GPU here that profile could use: no driver is loaded\nhint: ")
+    assert "roofctl doctor" in err
+    assert not (here / "roofctl-captures").exists()
+    assert main(["profile", "--dry-run", "./app"]) == 0
+
+
+def test_a_driver_whose_gpu_nvidia_smi_does_not_list_is_no_obstacle_to_trying(here, capfd, monkeypatch):
+    monkeypatch.setenv("FAKE_GPU", "")
+    monkeypatch.setattr("roofctl.core.driver.has_driver", lambda: True)
     assert main(["profile", "./app"]) == 0
     assert "no GPU is seen here" in capfd.readouterr().err
     assert read_manifest(latest(here / "roofctl-captures")).gpu is None

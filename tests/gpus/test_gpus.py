@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from roofctl.core.errors import InputError
+from roofctl.core.profile_files import measured_files, profile_files
 from roofctl.core.resources import shipped
 from roofctl.gpus import (
     GpuProfile,
@@ -30,7 +31,7 @@ from roofctl.gpus.check import file_problems
 from roofctl.gpus.match import plain_name
 from roofctl.gpus.schema import FACT_BASES
 from roofctl.gpus.spelling import yaml_number
-from roofctl.gpus.store import alias_clashes, canonical, checked_name, measured_files, profile_files, profile_index
+from roofctl.gpus.store import alias_clashes, canonical, checked_name, profile_index
 from roofctl.gpus.writer import as_data, copy_as, render, skeleton
 from roofctl.roofline.model import Clock
 

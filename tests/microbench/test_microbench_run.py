@@ -461,15 +461,27 @@ def pycuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[object], None]
     ],
 )
 def test_what_is_missing_is_named_with_what_to_do(
-    pycuda: Callable[[object], None], result: object, message: str, hint: str
+    pycuda: Callable[[object], None], result: object, message: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("roofctl.core.driver.has_driver", lambda: True)
     pycuda(result)
     with pytest.raises(DeviceError, match=message) as caught:
         pycuda_device.open_device()
     assert re.search(hint, caught.value.hint)
 
 
-def test_a_gpu_that_is_not_there(pycuda: Callable[[object], None]) -> None:
+def test_without_a_driver_that_is_the_first_error(
+    pycuda: Callable[[object], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roofctl.core.driver.has_driver", lambda: False)
+    pycuda(ImportError("No module named 'pycuda'"))
+    with pytest.raises(DeviceError, match="no NVIDIA GPU here that calibrate could use") as caught:
+        pycuda_device.open_device()
+    assert "roofctl doctor" in caught.value.hint
+
+
+def test_a_gpu_that_is_not_there(pycuda: Callable[[object], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roofctl.core.driver.has_driver", lambda: True)
     pycuda(Driver())
     with pytest.raises(DeviceError, match="there is no GPU 5: CUDA sees 2 GPUs"):
         pycuda_device.open_device(5)

@@ -463,3 +463,30 @@ def test_five_thousand_kernels_stay_usable(browser: Any, tmp_path: Path) -> None
         assert shown.errors == []
     # About a tenth of this on a laptop; a machine may be busy.
     assert time.monotonic() - started < 60
+
+
+@pytest.fixture(scope="module")
+def compared_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a GPT-2 step with its vocabulary padded, compared with the one before."""
+    target = tmp_path_factory.mktemp("compared") / "compared.html"
+    captures = Path(__file__).parent.parent / "data" / "captures-h200"
+    inputs = [str(captures / name) for name in ("gpt2-50257", "gpt2-50304")]
+    assert main(["compare", *inputs, "-o", str(target), "-q"]) == 0
+    return target
+
+
+def test_a_comparison_shows_times_changes_and_moves(browser: Any, compared_file: Path) -> None:
+    with opened(browser, compared_file) as page:
+        text = page.page.inner_text("#compare-text")
+        assert text.startswith("Compared with gpt2-50257: all kernels 7.606 ms → 4.711 ms (−38.1%)")
+        heads = page.page.locator("#table thead th").all_inner_texts()
+        assert [head.split()[0] for head in heads][3:6] == ["time", "before", "change"]
+        row = page.page.locator("#table tbody tr", has_text="nvjet bf16 128x256x64 TNN").inner_text()
+        assert "−87.1%" in row
+        arrows = (
+            "document.querySelector('.plot').data.filter((trace) => trace.marker && trace.marker.symbol === 'arrow')"
+        )
+        assert page.js(f"{arrows}.length") == 1
+        page.page.uncheck("#before")
+        assert page.js(f"{arrows}.length") == 0
+        assert page.errors == []

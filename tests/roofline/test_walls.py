@@ -239,5 +239,5 @@ def test_a_capture_without_the_counters_says_which_sets_bring_them(
     assert main(["plot", str(path), "--walls", "global", "-o", str(tmp_path / "a.png")]) == 2
     err = capsys.readouterr().err
     assert "global load: l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum not captured; the metric set requests" in err
-    assert "--set all" in err
+    assert "--set default" in err
     assert not (tmp_path / "a.png").exists()

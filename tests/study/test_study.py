@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from roofctl.core.errors import InputError
+from roofctl.core.profile_files import user_profiles
 from roofctl.core.resources import demo_capture
-from roofctl.gpus.store import user_profiles
 from roofctl.output.rows import rows as rows_of
 from roofctl.roofline.analyse import Selection
 from roofctl.study.analyse import Analysis, AnalysisRequest, analyse_inputs
