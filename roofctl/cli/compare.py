@@ -98,9 +98,9 @@ def compare(
 
     Each of BEFORE, AFTER and MORE is what report takes as INPUT: a capture, a file, or a folder; all are compared with
     BEFORE. Kernels are matched by name and grid, then by name, then by share of the time and shape, which is stated.
-    A change is noise up to --noise, and where the launches of both overlap; of a single launch or a summary the spread
-    is not known, which is stated. Times are never averaged over captures: of several in a folder the one with the
-    median time stands for each kernel.
+    A change is noise up to --noise, and beyond it unless half of the launches of one are slower than all of the other;
+    of one or two launches or a summary the spread is not known, which is stated. Times are never averaged over
+    captures: of several in a folder the one with the median time stands for each kernel.
 
     \b
     Example:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from roofctl.core.units import duration, percent
@@ -108,7 +108,18 @@ def _middle(group: list[KernelSample]) -> KernelSample:
     known = [each.times for each in timed if each.times]
     low, high = min(each.low or each.seconds for each in known), max(each.high or each.seconds for each in known)
     seconds = chosen.times.seconds if chosen.times else 0.0
-    return KernelSample(chosen.results, LaunchTimes(seconds, median=True, low=low, high=high, captures=len(timed)))
+    times = LaunchTimes(seconds, median=True, captures=len(timed), unknown=_no_spread(known))
+    return KernelSample(chosen.results, times if times.unknown else replace(times, low=low, high=high))
+
+
+def _no_spread(captures: Sequence[LaunchTimes]) -> str:
+    """Why captures together show no spread; empty where they do."""
+    few = ("one launch", "two launches")
+    if other := next((each.unknown for each in captures if each.unknown and each.unknown not in few), ""):
+        return other
+    if len(captures) < _FEWEST and all(each.unknown for each in captures):
+        return f"{len(captures)} captures of {captures[0].unknown}"
+    return ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -159,11 +160,8 @@ def _names(changes: Sequence[KernelChange], form: Names) -> dict[KernelChange, s
     for change in changes:
         both = dict.fromkeys(called(side.kernel) for side in change.sides if side)
         names[change] = " → ".join(both)
-    listed = list(names.values())
-    return {
-        change: name + (_shape(change) if listed.count(name) > 1 else "")
-        for change, name in zip(changes, listed, strict=True)
-    }
+    times = Counter(names.values())
+    return {change: name + (_shape(change) if times[name] > 1 else "") for change, name in names.items()}
 
 
 def _shape(change: KernelChange) -> str:

@@ -92,16 +92,27 @@ def _entries(
     sides: Sequence[tuple[Source, Side]], kept: Sequence[KernelSample | None], noise: float
 ) -> Iterator[Entry]:
     last: KernelSample | None = None
-    for (source, side), sample in zip(sides, kept, strict=True):
+    machines = _machines([side for _, side in sides])
+    for (source, side), sample, machine in zip(sides, kept, machines, strict=True):
         change = change_of(last, sample, noise=noise) if last and sample else None
         started = source.manifest.started if source.manifest else ""
-        yield Entry(side, started, sample, change, _machine(side))
+        yield Entry(side, started, sample, change, machine)
         last = sample or last
 
 
-def _machine(side: Side) -> str:
-    clock = prefixed(side.clock.hz, "Hz", 2) if side.clock else "clock not known"
-    return f"{side.gpu or 'GPU not named'}, {clock}"
+def _machines(sides: Sequence[Side]) -> list[str]:
+    """GPU and clock of each side; sides whose clocks are as far as readings say the same have the first one's text."""
+    known: list[tuple[Side, str]] = []
+    for side in sides:
+        clock = prefixed(side.clock.hz, "Hz", 3) if side.clock else "clock not known"
+        own = f"{side.gpu or 'GPU not named'}, {clock}"
+        alike = (text for other, text in known if other.gpu == side.gpu and _same_clock(other, side))
+        known.append((side, next(alike, own)))
+    return [text for _, text in known]
+
+
+def _same_clock(one: Side, other: Side) -> bool:
+    return clocks_are_one(one.clock, other.clock) or one.clock is other.clock is None
 
 
 def _notes(sides: Sequence[Side], kept: Sequence[KernelSample | None], *, dated: bool) -> Iterator[Note]:

@@ -156,6 +156,9 @@ def test_the_documents_are_as_their_schemas_state(model: str, capsys: pytest.Cap
         for form, name in (("json", "report"), ("brief", "brief")):
             assert main(["report", str(source), "--model", model, "--format", form]) == 0
             schema(name).validate(json.loads(capsys.readouterr().out))
+    pair = [str(LIMITS.parent / name) for name in ("gpt2-50257", "gpt2-50304")]
+    assert main(["compare", *pair, str(LIMITS), "--model", model, "--format", "json"]) == 0
+    schema("compare").validate(json.loads(capsys.readouterr().out))
 
 
 def test_the_brief_document_fits_and_says_whether_more_can_be_gained(tmp_path: Path) -> None:

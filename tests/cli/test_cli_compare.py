@@ -231,3 +231,11 @@ def test_history_leaves_out_what_cannot_be_read(runs: Path, capsys: pytest.Captu
     err = capsys.readouterr().err
     assert "left out" in err
     assert "not every input says when it was captured" in err
+
+
+def test_history_tells_clocks_apart_that_are_not_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [str(CAPTURES / name) for name in ("pairs", "pairs-1", "pairs-2", "pairs-base")]
+    assert main(["history", *folders, "--kernel", "transpose_padded"]) == 0
+    out, err = capsys.readouterr()
+    assert [line.rsplit("NVIDIA H200, ")[-1] for line in out.splitlines()[3:]] == ["1.98 GHz"] * 3 + ["1.50 GHz"]
+    assert "warning: the SM clocks differ" in err

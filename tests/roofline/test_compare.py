@@ -107,6 +107,13 @@ def test_times_of_several_captures_are_not_averaged(tmp_path: Path) -> None:
     assert change.verdict == "slower"
 
 
+def test_two_captures_of_one_launch_show_no_spread(tmp_path: Path) -> None:
+    folders = [pair(tmp_path / name, launches(COPY, 100_000), launches(COPY, 1))[0] for name in ("run1", "run2")]
+    results = analyse_inputs(AnalysisRequest(tuple(folders))).results.explained
+    (change,) = compare_kernels(results, results)
+    assert (change.no_spread, change.verdict) == ("2 captures of one launch", "within noise")
+
+
 # --- the gate -----------------------------------------------------------------------------
 
 
