@@ -11,7 +11,7 @@ import yaml
 
 from roofctl.roofline.analyse import Explained
 
-HEADINGS: Final = ("kernel", "limited by", "named", ">use", "agrees", "ncu's rules, estimate")
+HEADINGS: Final = ("kernel", "limited by", "named", ">use", "agrees", "ncu's rules on an H200, estimate")
 
 
 @dataclass(frozen=True)
