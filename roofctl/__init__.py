@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from roofctl.api import Report, analyse, ceilings, check, read
+    from roofctl.api import Report, analyse, ceilings, check, compare, read
     from roofctl.core.errors import InputError, RoofctlError
     from roofctl.roofline.model import Roofline
 
@@ -30,6 +30,7 @@ __all__ = [
     "analyse",
     "ceilings",
     "check",
+    "compare",
     "read",
 ]
 

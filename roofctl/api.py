@@ -11,20 +11,26 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from roofctl.core.errors import InputError
+from roofctl.core.kernel_filter import NameFilter
 from roofctl.core.notes import Note
 from roofctl.core.short_names import Names
 from roofctl.gpus import find_profile
 from roofctl.launches.evaluate import launch_table
 from roofctl.output import brief as briefs
+from roofctl.output import comparison as comparisons
 from roofctl.output import report as reports
 from roofctl.output.rows import COLUMNS, rows
 from roofctl.quantities import catalogue
+from roofctl.roofline.compare import NOISE
+from roofctl.roofline.match import GivenMatch
 from roofctl.roofline.model import Model, Roofline
 from roofctl.roofline.select import Selection
 from roofctl.study import load as sources
 from roofctl.study.analyse import Analysis, AnalysisRequest, analyse_inputs
 from roofctl.study.ceilings import CeilingChoice, choose_ceilings
 from roofctl.study.clocks import Clocks
+from roofctl.study.compare import CompareRequest
+from roofctl.study.compare import compare as compare_inputs
 from roofctl.study.device import describe_device
 
 if TYPE_CHECKING:
@@ -166,6 +172,36 @@ def read(*inputs: Input) -> pd.DataFrame:
         index=frame.index,
     )
     return pd.concat([places, frame.drop(columns=["capture", "part"])], axis=1)
+
+
+def compare(
+    before: Input,
+    after: Input,
+    *,
+    match: Sequence[str] = (),
+    noise: float = NOISE,
+    model: Model = "instruction",
+    profile: str | None = None,
+    kernel: str = "",
+    exclude: str = "",
+) -> pd.DataFrame:
+    """Kernels before and after a change by the columns of ``compare --format csv``, the largest changes first.
+
+    Times in seconds, ``ratio`` is after over before, ``verdict`` is ``slower``, ``faster``, ``within noise``, ``new``,
+    ``gone`` or ``unknown``. ``match`` are ``BEFORE=AFTER`` names of kernels that are one. The frame's
+    ``attrs["notes"]`` are the texts on what else differs, such as GPUs and clocks. Raises InputError for what cannot be
+    used.
+    """
+    request = CompareRequest(
+        each=AnalysisRequest((), profile=profile, group="kernel+grid", model=model, advice=False),
+        given=tuple(map(GivenMatch.parse, match)),
+        noise=noise,
+        selection=NameFilter(kernel, exclude=exclude),
+    )
+    (comparison,) = compare_inputs((Path(before), Path(after)), request)
+    frame = pd.DataFrame(comparisons.rows(comparison), columns=list(comparisons.columns()))
+    frame.attrs["notes"] = [note.text for note in comparison.notes]
+    return frame
 
 
 def ceilings(gpu: str, *, model: Model = "instruction", measured: bool = False) -> Roofline:

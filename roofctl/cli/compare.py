@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from roofctl.cli import page
 from roofctl.cli.common import put, say, say_notes, show_as, talk_options, wrapped
 from roofctl.cli.inputs import analysis_options, check_read, reading, request_of
 
@@ -76,7 +77,7 @@ def _by_grid(command: F) -> F:
     "picture",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Draw the moves on a roofline: a .png, .svg or .pdf file.",
+    help="Draw the moves on a roofline: a .png, .svg or .pdf file; or .html for a page to explore (extra html).",
 )
 @click.option(
     "--level", type=click.Choice(["l1", "l2", "hbm", "dram"]), default="hbm", show_default=True, help="Level of --plot."
@@ -107,7 +108,10 @@ def compare(
 
     if len(options["inputs"]) < 2:  # noqa: PLR2004 - a comparison has two sides
         raise click.UsageError("compare takes two inputs or more: BEFORE AFTER")
-    if picture:
+    as_page = picture is not None and picture.suffix.lower() in page.SUFFIXES
+    if picture and as_page:
+        page.check_compared(picture, options["inputs"], force=force)
+    elif picture:
         check_target(picture, force=force)
     request, gate = _request(options), _gate(options)
     with reading() as watch:
@@ -115,7 +119,9 @@ def compare(
     failed = _failed(comparisons, gate)
     _print(comparisons, form, failed, everything=everything, wide=wide)
     _say(comparisons, gate)
-    if picture:
+    if picture and as_page:
+        page.write_compared(picture, options)
+    elif picture:
         from roofctl.output.arrows import draw_moves
 
         draw_moves(comparisons, "hbm" if level == "dram" else level, picture)

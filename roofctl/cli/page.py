@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,3 +46,28 @@ def write(target: Path, options: dict[str, Any], *, force: bool, option: str, sh
         say(f"note: {variants.first.unknown_gpu.message} The page has no ceilings; {variants.first.unknown_gpu.hint}")
     say(f"Wrote {target}")
     check_read(variants.first)
+
+
+def check_compared(target: Path, inputs: Sequence[Path], *, force: bool) -> None:
+    """Raise an error where the page of a comparison of these inputs cannot be written to ``target``."""
+    from roofctl.core.files import check_writable
+    from roofctl.output.html import check_plotly
+
+    if len(inputs) != 2:  # noqa: PLR2004 - a page has one capture before and one after
+        raise click.UsageError("a page compares two inputs: BEFORE AFTER")
+    check_writable(target, force=force, option="-o")
+    check_plotly()
+
+
+def write_compared(target: Path, options: dict[str, Any]) -> None:
+    """Write the page of the second input compared with the first."""
+    from dataclasses import replace
+
+    from roofctl.output.html import write_page
+    from roofctl.study.variants import analyse_variants
+
+    request = request_of(options)
+    with reading() as watch:
+        before, after = (analyse_variants(replace(request, inputs=(path,), watch=watch)) for path in options["inputs"])
+    write_page(target, [after], before=before)
+    say(f"Wrote {target}")

@@ -11,6 +11,7 @@ from roofctl.core.kernel_names import visible
 from roofctl.core.units import duration, prefixed
 from roofctl.output.captions import describe_ceilings
 from roofctl.output.columns import UNKNOWN, Column, headings_and_rows, time_unit
+from roofctl.output.html_compare import results_of
 from roofctl.output.markdown import code_span, to_markdown
 from roofctl.output.report import head
 from roofctl.roofline.analyse import Explained
@@ -51,18 +52,8 @@ def rows(comparison: Comparison, changes: Sequence[KernelChange] | None = None) 
     return [
         _row(comparison, change, before, after)
         for change in (comparison.changes if changes is None else changes)
-        for before, after in _results(change)
+        for before, after in results_of(change)
     ]
-
-
-def _results(change: KernelChange) -> Iterator[tuple[Explained | None, Explained | None]]:
-    """Results of one type of operation before and after; None where a side has none."""
-    by_work = [
-        {each.result.points.work: each for each in side.results} if side else {}
-        for side in (change.before, change.after)
-    ]
-    for work in dict.fromkeys([*by_work[1], *by_work[0]]):
-        yield by_work[0].get(work), by_work[1].get(work)
 
 
 def _row(
@@ -154,7 +145,7 @@ def csv_table(comparisons: Sequence[Comparison]) -> tuple[Sequence[str], list[li
 
 def table(comparison: Comparison, changes: Sequence[KernelChange]) -> tuple[list[str], list[list[str]]]:
     """Headings and cells of these changes."""
-    pairs = [(change, *results) for change in changes for results in _results(change)]
+    pairs = [(change, *results) for change in changes for results in results_of(change)]
     return headings_and_rows(list(_columns(comparison, pairs)))
 
 

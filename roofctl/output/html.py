@@ -28,9 +28,14 @@ SCRIPTS: Final = ("format.js", "model.js", "figure.js", "labels.js", "chart.js",
 _INSTALL: Final = "pip install 'roofctl[html]'"
 
 
-def write_page(path: Path, captures: Sequence[Variants], options: PageOptions | None = None) -> None:
-    """Write the page of some captures. The write is atomic. Raises InputError where it cannot be written."""
-    text = page(captures, options)
+def write_page(
+    path: Path, captures: Sequence[Variants], options: PageOptions | None = None, before: Variants | None = None
+) -> None:
+    """Write the page of some captures, compared with ``before``; the write is atomic.
+
+    Raises InputError where it cannot be written.
+    """
+    text = page(captures, options, before)
     try:
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -40,13 +45,13 @@ def write_page(path: Path, captures: Sequence[Variants], options: PageOptions | 
         ) from error
 
 
-def page(captures: Sequence[Variants], options: PageOptions | None = None) -> str:
+def page(captures: Sequence[Variants], options: PageOptions | None = None, before: Variants | None = None) -> str:
     """The page of some captures as text. Raises InputError where plotly is not installed."""
     plotly = plotly_script()
     own = "\n".join(["'use strict';", *((_FILES / name).read_text(encoding="utf-8") for name in SCRIPTS)])
     parts = {
         "style": (_FILES / "page.css").read_text(encoding="utf-8"),
-        "data": to_script(page_data(captures, options)),
+        "data": to_script(page_data(captures, options, before)),
         "plotly": plotly,
         "script": own,
         "hashes": " ".join(f"'sha256-{_digest(script)}'" for script in (plotly, own)),

@@ -13,6 +13,7 @@ from roofctl import __version__
 from roofctl.core.levels import LEVELS
 from roofctl.core.precisions import PRECISIONS
 from roofctl.core.units import SECTOR_BYTES, WAVEFRONT_BYTES, prefixed
+from roofctl.output.html_compare import analysis_like, compared
 from roofctl.output.html_verdict import verdict
 from roofctl.output.report import document
 from roofctl.output.rows import COLUMNS
@@ -53,8 +54,13 @@ class _Pool:
         return self.numbers[text]
 
 
-def page_data(captures: Sequence[Variants], options: PageOptions | None = None) -> dict[str, Any]:
-    """The data of a page: a list of captures, each in several views, and the columns that views refer to."""
+def page_data(
+    captures: Sequence[Variants], options: PageOptions | None = None, before: Variants | None = None
+) -> dict[str, Any]:
+    """The data of a page: a list of captures, each in several views, and the columns that views refer to.
+
+    ``before``: what they are compared with.
+    """
     pool = _Pool()
     options = options or PageOptions()
     return {
@@ -65,19 +71,19 @@ def page_data(captures: Sequence[Variants], options: PageOptions | None = None) 
         "spaces": list(options.walls or _SPACES[:1]),
         "works": WORK_LABELS,
         "work_units": {name: precision.unit for name, precision in PRECISIONS.items()},
-        "captures": [_capture(variants, pool) for variants in captures],
+        "captures": [_capture(variants, pool, before) for variants in captures],
         "pool": pool.columns,
     }
 
 
-def _capture(variants: Variants, pool: _Pool) -> dict[str, Any]:
+def _capture(variants: Variants, pool: _Pool, before: Variants | None) -> dict[str, Any]:
     """One set of inputs: its views, its accesses against memory walls, and where everything comes from."""
     first = variants.first
     return {
         "label": ", ".join(Path(source).name for source in first.sources),
         "absent": dict(variants.absent),
         "provenance": _provenance(variants),
-        "views": [_view(analysis, pool) for analysis in variants.analyses],
+        "views": [_view(each, pool, analysis_like(before, each) if before else None) for each in variants.analyses],
         "walls": _walls(first),
     }
 
@@ -85,17 +91,20 @@ def _capture(variants: Variants, pool: _Pool) -> dict[str, Any]:
 # --- views ------------------------------------------------------------------------------------------------------------
 
 
-def _view(analysis: Analysis, pool: _Pool) -> dict[str, Any]:
+def _view(analysis: Analysis, pool: _Pool, before: Analysis | None) -> dict[str, Any]:
     """The document of an analysis with its kernels by columns, and what the page shows beside it."""
     whole = document(analysis)
     rows = whole.pop("kernels")
     names = COLUMNS[analysis.results.model]
     columns = {name: [row[name] for row in rows] for name in names}
     extra = [_extra(each) for each in analysis.results.explained]
+    was, whole_change = compared(before, analysis) if before else ([None] * len(extra), None)
+    extra = [{**each, "before": one} for each, one in zip(extra, was, strict=True)]
     return {
         "model": analysis.results.model,
         "basis": basis_of(analysis),
         "document": whole,
+        "compared": whole_change,
         "verdict": verdict(analysis.results),
         "levels": {level: analysis.label(level) for level in LEVELS},
         "resources": _resource_labels(analysis),

@@ -152,9 +152,9 @@ def _alike(left: dict[int, Kernel], right: dict[int, Kernel]) -> Iterator[tuple[
 def likeness(before: Kernel, after: Kernel) -> float:
     """How much two kernels are alike, 0 to 1: the mean of the agreement of what is known of both.
 
-    That are the share of the time, the number of launches, the operations (where they are not counted the threads), the
-    traffic with device memory, and the base name. 0 where the shares are far apart, or the ranks or launches differ that
-    they belong to.
+    These are the share of the time, the number of launches, the operations (where they were not counted the threads),
+    the traffic with device memory, and the base name. 0 where the shares are far apart, or the rank or the number of
+    the launch differs.
     """
     shares = _agreement(before.time_share, after.time_share)
     if shares is None or shares < _CLOSE_SHARES:

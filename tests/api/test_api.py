@@ -179,3 +179,12 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert any("<table" in output.get("data", {}).get("text/html", "") for output in outputs)
+
+
+def test_compare_is_a_frame_with_notes() -> None:
+    pairs = LIMITS.parent / "pairs"
+    frame = roofctl.compare(pairs, pairs, match=["transpose_naive=transpose_padded"])
+    assert list(frame["kernel"]) == ["transpose_naive → transpose_padded"]
+    assert frame["ratio"][0] == pytest.approx(0.139, abs=0.001)
+    assert list(frame["verdict"]) == ["faster"]
+    assert any("one launch" in note for note in frame.attrs["notes"])

@@ -55,7 +55,7 @@ def test_a_short_launch_varies_by_microseconds(tmp_path: Path) -> None:
 
 
 def test_launches_of_different_work_are_no_spread(tmp_path: Path) -> None:
-    mixed = [*launches(COPY, 100_000), *launches(COPY, 900_000, **{"smsp__inst_executed.sum": 990_000})]
+    mixed = [*launches(COPY, 100_000, 100_000), *launches(COPY, 900_000, **{"smsp__inst_executed.sum": 990_000})]
     (change,) = changes(tmp_path, mixed, mixed).values()
     assert (change.no_spread, change.verdict) == ("the launches differ in their work", "within noise")
 

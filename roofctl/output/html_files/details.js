@@ -4,6 +4,7 @@ function drawVerdict() {
   const { verdict, warnings } = view();
   byId('time-text').textContent = verdict.time;
   byId('headroom-text').textContent = verdict.headroom;
+  byId('compare-text').textContent = comparedText();
   byId('warnings').replaceChildren(...warnings.map((text) => element('li', {}, visible(text))));
   const total = verdict.limits.reduce((sum, entry) => sum + entry.seconds, 0);
   const bar = byId('time-bar');
@@ -17,6 +18,18 @@ function drawVerdict() {
   byId('time-list').replaceChildren(...verdict.limits.map((entry) => element('li', {}, limitButton(entry, total))));
   drawFirst(verdict);
   drawLongest();
+}
+
+/** The comparison in one or two sentences; empty where there is none. */
+function comparedText() {
+  const whole = view().compared;
+  if (!whole) return '';
+  const [was, now] = whole.seconds;
+  const sums = was === null || now === null ? '' : `: all kernels ${duration(was)} → ${duration(now)} (${now < was ? '−' : '+'}${percent(Math.abs(now / was - 1))})`;
+  const verdicts = Object.entries(whole.verdicts).map(([name, number]) => `${count(number)} ${name}`).join(', ');
+  const names = whole.gone.slice(0, 5).map(([name, seconds]) => `${visible(name)} (${known(seconds, duration)})`).join(', ');
+  const more = whole.gone.length > 5 ? ` and ${count(whole.gone.length - 5)} more` : '';
+  return `Compared with ${visible(whole.label)}${sums}; ${verdicts}.` + (names ? ` Gone: ${names}${more}.` : '');
 }
 
 /** A limit with its part of the time; pressed it is the only one that is shown. */
@@ -94,6 +107,7 @@ function facts(row, at) {
     ...(row.precision ? [['Type', workLabel(row)]] : []),
     ['Launches', count(row.launches)],
     ['Time', `${known(row.seconds, duration)} a launch, ${known(row.seconds_total, duration)} in all, ${known(row.time_share, percent)}`],
+    ...beforeFacts(row),
     ['Limit', limitText(row)],
     ['Headroom', headroomText(row)],
   ];
@@ -104,6 +118,15 @@ function facts(row, at) {
     if (at.caveat) pairs.push(['Caution', at.caveat]);
   }
   return pairs.flatMap(([term, text]) => [element('dt', {}, term), element('dd', {}, visible(text))]);
+}
+
+/** What a row was before the change; nothing where nothing is compared. */
+function beforeFacts(row) {
+  if (!view().compared) return [];
+  if (!row.before) return [['Before', 'not there']];
+  const { name, how, seconds, limit, use } = row.before;
+  const called = name === row.short_name ? '' : `${visible(name)}, matched by ${how}; `;
+  return [['Before', `${called}${known(seconds, duration)} a launch (${changeText(row)}), limit ${limit} ${known(use, percent)}`]];
 }
 
 /** Bars of the resources that are used most; all that are used where `most` is not given. */

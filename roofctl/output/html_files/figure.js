@@ -102,6 +102,10 @@ function ranges(ceilings, factor) {
     xs.push(point.x);
     ys.push(point.y / factor);
   }
+  for (const { from } of movesOf(points)) {
+    xs.push(from[0]);
+    ys.push(from[1] / factor);
+  }
   xs = xs.filter((x) => x > 0);
   ys = ys.filter((y) => y > 0);
   let [left, right] = extent(xs, 0.01, 100);
@@ -166,11 +170,33 @@ function wallsOf(ceilings, range, factor) {
   }));
 }
 
+/** Hollow markers of the kernels before the change, and lines from them that end in arrows. */
+function moveTraces(points, factor) {
+  const moves = movesOf(points).filter(({ from, to }) => from.some((value, at) => Math.abs(Math.log(value / to[at])) > 0.02));
+  if (!moves.length) return [];
+  const arrows = {
+    type: 'scatter', mode: 'lines+markers', hoverinfo: 'skip', showlegend: false, connectgaps: false,
+    x: moves.flatMap(({ from, to }) => [from[0], to[0], null]), y: moves.flatMap(({ from, to }) => [from[1] / factor, to[1] / factor, null]),
+    line: { color: theme('faint'), width: 1.2 },
+    marker: { symbol: 'arrow', angleref: 'previous', standoff: 5, color: theme('faint'), size: moves.flatMap(() => [0, 10, 0]) },
+  };
+  const hollow = {
+    type: 'scatter', mode: 'markers', hoverinfo: 'skip', showlegend: false,
+    x: moves.map(({ from }) => from[0]), y: moves.map(({ from }) => from[1] / factor),
+    marker: {
+      symbol: moves.map(({ level }) => SYMBOLS[level] + '-open'), size: moves.map(({ row }) => Math.max(8, size(row))),
+      color: moves.map(({ row }) => rowColor(row)), line: { width: 1.6 },
+    },
+  };
+  return [arrows, hollow];
+}
+
 function traces(lines, points, factor) {
   const made = lines.map((line) => ({
     type: 'scatter', mode: 'lines', x: line.xs, y: line.ys, hoverinfo: 'skip', showlegend: false,
     line: { color: line.color, width: line.width, dash: line.dash },
   }));
+  made.push(...moveTraces(points, factor));
   for (const level of [...new Set(points.map((point) => point.level))]) {
     const own = points.filter((point) => point.level === level);
     made.push({

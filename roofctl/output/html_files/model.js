@@ -12,6 +12,7 @@ const state = {
   works: null, // types of operation that are shown; null is all
   color: 'limit',
   log: true,
+  before: true, // what the kernels were before a change, where the page compares
   share: 0, // index into the steps of the slider
   filter: '',
   limit: null, // only kernels with this limit
@@ -122,6 +123,25 @@ function pointsOf(rows) {
     }
   }
   return points.filter((point) => point.x > 0 && point.y > 0);
+}
+
+/** How the time of a row changed: "−12%", "≈" within noise, "new". Empty where nothing is compared. */
+function changeText(row) {
+  if (!view().compared) return '';
+  if (!row.before) return 'new';
+  if (row.before.verdict === 'within noise') return '≈';
+  if (row.before.ratio === null) return UNKNOWN;
+  const change = row.before.ratio - 1;
+  return (change > 0 ? '+' : '−') + percent(Math.abs(change));
+}
+
+/** Points of the kernels before the change, each with that after it: {row, level, from: [x, y], to: [x, y]}. */
+function movesOf(points) {
+  if (!view().compared || !state.before || state.chart === 'walls') return [];
+  return points.flatMap((point) => {
+    const was = point.row.before && point.row.before.points.find(([level]) => level === point.level);
+    return was && was[1] > 0 && was[2] > 0 ? [{ row: point.row, level: point.level, from: [was[1], was[2]], to: [point.x, point.y] }] : [];
+  });
 }
 
 /** The document of the view, as `report --format json` prints it. */

@@ -80,6 +80,8 @@ function syncControls() {
   byId('spaces').hidden = state.chart !== 'walls';
   byId('ceilings').hidden = !view().basis;
   byId('color-type').hidden = model !== 'flop';
+  byId('compared').hidden = !view().compared || state.chart === 'walls';
+  byId('before').checked = state.before;
   byId('absent').textContent = absentText();
   syncBoxes('levels', Object.entries(view().levels), (level) => state.levels.has(level), toggleLevel);
   const works = worksOf(view());
@@ -162,6 +164,7 @@ function startControls() {
     for (const input of document.querySelectorAll(`input[name="${name}"]`)) input.addEventListener('change', () => choose(() => change(input.value)));
   }
   byId('share').max = String(SHARES.length - 1);
+  byId('before').addEventListener('change', () => choose(() => { state.before = byId('before').checked; }));
   byId('share').addEventListener('input', () => choose(() => { state.share = Number(byId('share').value); }));
   byId('filter').addEventListener('input', later(() => choose(() => { state.filter = byId('filter').value; })));
   byId('reset').addEventListener('click', () => choose(() => {

@@ -12,6 +12,10 @@ function tableColumns() {
     ...(flop ? [{ ...text('precision'), head: 'type', cell: (row) => workLabel(row) || UNKNOWN }] : []),
     { key: 'launches', head: 'launches', cell: (row) => count(row.launches) },
     { key: 'seconds', head: 'time', cell: (row) => known(row.seconds, duration), hint: 'mean of one launch' },
+    ...(view().compared ? [
+      { key: 'before', head: 'before', value: (row) => row.before && row.before.seconds, cell: (row) => (row.before ? known(row.before.seconds, duration) : UNKNOWN), hint: 'mean of one launch before the change' },
+      { key: 'change', head: 'change', value: (row) => row.before && row.before.ratio, cell: changeText, hint: 'of the time; ≈ is within noise' },
+    ] : []),
     { key: 'seconds_total', head: 'total', cell: (row) => known(row.seconds_total, duration), hint: 'all launches' },
     { key: 'time_share', head: 'share', cell: (row) => known(row.time_share, percent), hint: 'of the time of all kernels' },
     { ...text('limit_label'), head: 'limit', hint: 'what limits the kernel' },
