@@ -94,7 +94,9 @@ def atomics(facts: KernelFacts, limits: Thresholds) -> Finding | None:
     if known is None or not known[1] or known[0] < limits.atomics_share * known[1]:
         return None
     # A kernel whose data come by bulk copies has few global sectors, and those of its scheduler say nothing.
-    everything = facts.number("l1_transactions")
+    # Where they pass L1's counters by, its total is not known and L2's stands for it.
+    of_l1 = facts.number("l1_transactions")
+    everything = facts.number("l2_transactions") if of_l1 is None else of_l1
     if everything is not None and known[0] < limits.finding_share * everything:
         return None
     share = known[0] / known[1]

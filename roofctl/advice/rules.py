@@ -34,7 +34,7 @@ _RULES: Final[tuple[Callable[[KernelFacts, Thresholds], Finding | None], ...]] =
 
 _OF_ALIGNMENT: Final = frozenset(
     f"{kind}_{way}s" for kind in ("uncoalesced", "bank_conflicts") for way in ("load", "store")
-)
+) | {"l1_bound", "shared_bound", "lsu_bound"}
 """What follows from unaligned rows in a product of a library, whose code the user does not write."""
 
 

@@ -88,7 +88,8 @@ def show_limits(checks: tuple[LimitCheck, ...], form: str) -> None:
     """The table of limits on stdout."""
     from roofctl.verify import known_limits
 
-    document = {"schema": 1, "limits": known_limits.document(checks)}
+    measured = known_limits.ncu_rules_measured()
+    document = {"schema": 1, "ncu_rules_measured": measured, "limits": known_limits.document(checks)}
     show_as(form, known_limits.HEADINGS, known_limits.cells(checks), document=document)
     say(f"{len(checks)} kernels: {sum(check.agrees for check in checks)} limits agree")
 

@@ -110,6 +110,8 @@ def limit_of(kernel: Kernel, traffic: Mapping[str, Traffic], machine: Machine | 
     size = launch_size(kernel, machine.sm_count if machine else None, limits)
     lacking = list(_lacking(kernel, traffic, uses))
     name, unknown = _named(kernel, uses, size, lacking, limits)
+    if name is None and not unknown:
+        unknown = _why_unknown(kernel, traffic, lacking)
     largest = max((use.fraction for use in uses.values()), default=None)
     resources = [use.fraction for resource, use in uses.items() if resource != "launch"]
     use = uses[name].fraction if name in uses else max(resources, default=None)
@@ -246,7 +248,7 @@ def _lacking(kernel: Kernel, traffic: Mapping[str, Traffic], uses: Mapping[str, 
 def _named(
     kernel: Kernel, uses: Mapping[str, Use], size: LaunchSize, lacking: list[str], limits: Thresholds
 ) -> tuple[str | None, str]:
-    """The name of the limit, or None and why it is not known."""
+    """The name of the limit, or None and why it is not known: empty where ``lacking`` is why."""
     if not kernel["counted_seconds"]:
         return None, "no time was captured"
     resource = _binding(kernel, uses, limits)
@@ -255,7 +257,7 @@ def _named(
     name = resource or _queue(kernel, uses, limits) or _too_little(uses, size, limits)
     if name or not lacking:
         return name or "latency", ""
-    return None, _why_unknown(kernel, lacking)
+    return None, ""
 
 
 def _queue(kernel: Kernel, uses: Mapping[str, Use], limits: Thresholds) -> str | None:
@@ -302,9 +304,10 @@ def _order() -> tuple[str, ...]:
     return (*catalogue().levels, *_ORDER)
 
 
-def _no_ceiling(kernel: Kernel, level: str) -> str:
+def _no_ceiling(traffic: Mapping[str, Traffic], level: str) -> str:
     """Whether the level was counted, so that only its ceiling is missing."""
-    return " (its ceiling is not known)" if kernel[f"{level}_transactions"] is not None else ""
+    counted = level in traffic and traffic[level].transactions is not None
+    return " (its ceiling is not known)" if counted else ""
 
 
 def _mostly_shared(kernel: Kernel, limits: Thresholds) -> bool:
@@ -319,8 +322,8 @@ def _moves_little(kernel: Kernel, limits: Thresholds) -> bool:
     return bool(wavefronts) and transactions is not None and transactions < limits.shared_binds * wavefronts
 
 
-def _why_unknown(kernel: Kernel, lacking: list[str]) -> str:
-    names = ["a pipe" if name == "pipes" else kernel.label(name) + _no_ceiling(kernel, name) for name in lacking]
+def _why_unknown(kernel: Kernel, traffic: Mapping[str, Traffic], lacking: list[str]) -> str:
+    names = ["a pipe" if name == "pipes" else kernel.label(name) + _no_ceiling(traffic, name) for name in lacking]
     return f"{' or '.join(names)} could bind"
 
 

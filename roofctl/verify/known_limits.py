@@ -11,7 +11,7 @@ import yaml
 
 from roofctl.roofline.analyse import Explained
 
-HEADINGS: Final = ("kernel", "limited by", "named", ">use", "agrees", "ncu's rules, estimate")
+HEADINGS: Final = ("kernel", "limited by", "named", ">use", "agrees", "ncu's rules on an H200, estimate")
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,19 @@ def ncu_rules() -> Mapping[str, list[dict[str, Any]]]:
 
     For comparison, from one run; a capture of roofctl holds no rules.
     """
-    text = resources.files(__package__).joinpath("ncu_rules.yaml").read_text(encoding="utf-8")
-    rules: dict[str, list[dict[str, Any]]] = yaml.safe_load(text)["rules"]
+    rules: dict[str, list[dict[str, Any]]] = _ncu_run()["rules"]
     return rules
+
+
+def ncu_rules_measured() -> str:
+    """GPU and version of ncu of the run that ``ncu_rules`` are from."""
+    return str(_ncu_run()["measured"])
+
+
+def _ncu_run() -> Mapping[str, Any]:
+    text = resources.files(__package__).joinpath("ncu_rules.yaml").read_text(encoding="utf-8")
+    run: Mapping[str, Any] = yaml.safe_load(text)
+    return run
 
 
 def cells(checks: Sequence[LimitCheck]) -> list[list[str]]:

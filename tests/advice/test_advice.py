@@ -258,13 +258,33 @@ def test_wavefronts_of_other_instructions_are_no_conflicts(way: str, facts: dict
     assert kinds({**of(way, CONFLICTS), **facts}) == []
 
 
+def test_a_library_s_unaligned_product_is_not_told_to_load_wider() -> None:
+    assert kinds({**CASES["unaligned_product"], **limited("l1", 0.64)}) == ["unaligned_product"]
+
+
 # Lanes and arithmetic ------------------------------------------------------------------------------------------------
 
 
 def test_parts_of_warps_are_reported() -> None:
-    found = only({**CASES["divergence"], "block": (8, 1, 1)})
-    assert found.text.endswith("blocks of 8 threads leave part of a warp empty")
+    found = only({**CASES["divergence"], "block": (16, 1, 1)})
+    assert found.text.endswith("blocks of 16 threads leave part of a warp empty")
     assert "leave part" not in only({**CASES["divergence"], "block": (8, 8, 1)}).text
+
+
+@pytest.mark.parametrize(("threads", "active"), [(1, 1), (8, 8), (16, 13), (33, 16)])
+def test_small_blocks_are_not_called_divergent(threads: int, active: int) -> None:
+    """All lanes that the blocks have are active: there are no branches to change."""
+    facts = {"thread_instructions": 100 * active, "issued_warp_instructions": 100, "block": (threads, 1, 1)}
+    found = only(facts)
+    assert found.kind == "divergence"
+    assert "diverge" not in found.text
+    assert "multiples of 32" in found.text
+
+
+@pytest.mark.parametrize("limit", ["hbm", "l2", "system", "peer"])
+def test_lanes_switched_off_cost_nothing_where_memory_is_waited_for(limit: str) -> None:
+    assert "predication" not in kinds({**CASES["predication"], **limited(limit, 0.85)})
+    assert "predication" in kinds({**CASES["predication"], **limited("issue", 0.85)})
 
 
 @pytest.mark.parametrize(
@@ -292,3 +312,6 @@ def test_atomics_of_a_bulk_copying_kernel_s_scheduler_are_not_worth_a_word() -> 
     facts = {"l1_global_atomic_sectors": 90, "l1_global_sectors": 100}
     assert kinds({**facts, "l1_transactions": 100}) == ["atomics"]
     assert kinds({**facts, "l1_transactions": 50_000_000}) == []
+    # Bulk copies pass L1's counters by, so that its total is not known; L2 sees them.
+    assert kinds({**facts, "l1_transactions": None, "l2_transactions": 50_000_000}) == []
+    assert kinds({**facts, "l1_transactions": None, "l2_transactions": 100}) == ["atomics"]

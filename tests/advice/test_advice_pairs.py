@@ -53,4 +53,4 @@ def test_an_unaligned_product_gets_the_padding_and_not_what_follows_from_it() ->
     capture = PAIRS.parent / "gpt2-50257"
     explained = analyse_inputs(AnalysisRequest(inputs=(capture,))).results.explained
     (product,) = [each for each in explained if each.result.kernel.short_name.endswith("align1")]
-    assert [finding.kind for finding in product.advice] == ["unaligned_product", "l1_bound"]
+    assert [finding.kind for finding in product.advice] == ["unaligned_product"]

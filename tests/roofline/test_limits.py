@@ -138,6 +138,13 @@ def test_a_level_that_was_not_counted_is_named() -> None:
     assert limit({}, machine=no_ceiling).unknown == "L2 (its ceiling is not known) could bind"
 
 
+def test_traffic_that_passed_l1_s_counters_by_does_not_lack_a_ceiling() -> None:
+    kernel = kernel_of(dict.fromkeys(("l1_data_stage", "l1_data_wavefronts", "shared_wavefronts")))
+    traffic = {level: Traffic(level, kernel[f"{level}_transactions"]) for level in ("l2", "hbm")}
+    found = limit_of(kernel, {**traffic, "l1": Traffic("l1", None)}, MACHINE)
+    assert found.unknown == "L1 could bind"
+
+
 def test_nothing_is_known_without_a_time() -> None:
     found = limit({"seconds": None, "counted_seconds": None, "seconds_total": None})
     assert (found.name, found.use, dict(found.uses), found.headroom_seconds) == (None, None, {}, None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roofctl.study.analyse import AnalysisRequest, analyse_inputs
-from roofctl.verify.known_limits import KNOWN_LIMITS, cells, check_limits, document, ncu_rules
+from roofctl.verify.known_limits import KNOWN_LIMITS, cells, check_limits, document, ncu_rules, ncu_rules_measured
 
 CAPTURE = Path(__file__).parent.parent / "data" / "captures-h200" / "limits"
 SOURCE = Path(__file__).parent.parent.parent / "kernels" / "limits" / "limits.cu"
@@ -57,6 +57,7 @@ def test_rows_and_document(checks):
 
 def test_ncus_rules_stand_beside_every_kernel(checks):
     assert ncu_rules().keys() == KNOWN_LIMITS.keys()
+    assert ncu_rules_measured() == "NVIDIA H200, ncu 2025.3.1"
     by_name = {row[0]: row[-1] for row in cells(checks)}
     assert by_name["limit_divergence"] == "ThreadDivergence 87 %, AchievedOccupancy 30 %"
     assert by_name["limit_alu"] == "–"
