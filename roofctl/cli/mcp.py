@@ -18,7 +18,9 @@ def mcp() -> None:
     profiles in its working directory and wherever the agent names a path; it runs and writes nothing.
 
     \b
-    Example, the entry of an agent's configuration:
+    Example:
+      roofctl mcp
+    as the entry of an agent's configuration:
       {"mcpServers": {"roofctl": {"command": "roofctl", "args": ["mcp"]}}}
     """
     from roofctl.core.errors import InputError

@@ -48,11 +48,11 @@ def offered(line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("roofctl comp", ["plain,completion"]),
+        ("roofctl compl", ["plain,completion"]),
         ("roofctl report ", ["file,", "plain,app-old", "plain,solver"]),
         ("roofctl export so", ["file,so", "plain,solver"]),
         ("roofctl report --profile mi", ["plain,mine"]),
-        ("roofctl gpus show h2", ["plain,h200"]),
+        ("roofctl gpus show h200", ["plain,h200"]),
         ("roofctl gpus show ./h", ["file,./h"]),
         ("roofctl gpus new x --from l4", ["plain,l4", "plain,l40s"]),
         ("roofctl plot --level l", ["plain,l1", "plain,l2"]),
@@ -153,7 +153,7 @@ class Terminal:
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
-        ("roofctl gpus show h20\t", "<gpus><show><h200>"),
+        ("roofctl gpus show rtx409\t", "<gpus><show><rtx4090>"),
         ("roofctl report sol\t--kernel sten\t", "<report><solver><--kernel><stencil>"),
         ("roofctl plot tabl\t--level hb\t", "<plot><table.csv><--level><hbm>"),
     ],
