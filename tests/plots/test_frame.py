@@ -119,7 +119,7 @@ def test_without_a_point_the_error_has_the_reasons() -> None:
     assert caught.value.hint == "choose among --level l1"
     with pytest.raises(InputError, match=r"no point to draw \(not captured\)") as caught:
         check_drawable([kernel(transactions={}, missing={"hbm": "not captured", "l1": "other"})], ["hbm"])
-    assert "roofctl quantities --set instruction" in caught.value.hint
+    assert "roofctl profile --set instruction" in caught.value.hint
 
 
 # --- the sweep ------------------------------------------------------------------------------------
