@@ -48,6 +48,10 @@ class Report:
 
     analysis: Analysis
 
+    def __repr__(self) -> str:
+        gpu = next(iter(self.analysis.device.names), "GPU not known")
+        return f"<Report of {', '.join(self.analysis.sources)}: {len(self.kernels)} rows, {self.model} model, {gpu}>"
+
     @property
     def model(self) -> Model:
         """The model of rates and intensities."""
@@ -92,6 +96,16 @@ class Report:
         from roofctl.output.picture import PictureRequest, draw
 
         return draw(self._known(), PictureRequest(levels=tuple(levels), title=title), ax)
+
+    def html(self) -> str:
+        """The page of ``report --html`` in this model and with these ceilings, as text of one file.
+
+        Raises InputError where plotly (extra ``html``) is not installed.
+        """
+        from roofctl.output.html import page
+        from roofctl.study.variants import Variants
+
+        return page([Variants((self.analysis,))])
 
     def save(self, file: Input, *, levels: Sequence[str] = (), title: str | None = None) -> None:
         """Write the picture of ``plot`` as .png, .svg or .pdf, by the name. Raises InputError and OSError."""

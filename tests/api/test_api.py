@@ -191,3 +191,13 @@ def test_compare_is_a_frame_with_notes() -> None:
     assert frame["ratio"][0] == pytest.approx(0.139, abs=0.001)
     assert list(frame["verdict"]) == ["faster"]
     assert any("one launch" in note for note in frame.attrs["notes"])
+
+
+def test_the_page_and_the_short_form() -> None:
+    report = roofctl.analyse(LIMITS)
+    text = report.html()
+    assert text.startswith("<!DOCTYPE html>")
+    assert all(name in text for name in report.kernels["short_name"])
+    assert (
+        repr(report) == f"<Report of {Path(LIMITS).name}: {len(report.kernels)} rows, instruction model, NVIDIA H200>"
+    )
