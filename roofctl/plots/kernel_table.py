@@ -1,4 +1,4 @@
-"""The table of kernels beside the axes: number, colour, name and part of the time."""
+"""The table of kernels beside the axes: number, colour, name, what limits it, and part of the time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SWATCH_WIDTH: Final = 10.0
 
 @dataclass(frozen=True)
 class TableRow:
-    """One kernel of the table; ``share`` is empty when its time is unknown."""
+    """One kernel of the table; ``remark`` is its type and limit, ``share`` is empty when its time is unknown."""
 
     number: str
     color: str
@@ -77,7 +77,8 @@ def lay_out_table(
     """
     rows, grouped = [], data.hues and data.owners  # then the colour is the group's, not the kernel's
     for index in labeled:
-        remark = type_text(data.kernels[index])
+        kernel = data.kernels[index]
+        remark = type_text(kernel) + (f" · {kernel.limit}" if kernel.limit else "")
         limit = max(_NAME_WIDTH - text.width(remark, TABLE_SIZE) * 0.5, _NAME_WIDTH * 0.6)
         name = text.elide(data.names[index], TABLE_SIZE, limit)
         share = "" if data.owners else _share_text(data.kernels[index].time_share)

@@ -18,7 +18,7 @@ from roofctl.roofline.evidence import evidence
 from roofctl.roofline.flop import FlopResult
 from roofctl.roofline.instruction import InstructionResult, Instructions
 from roofctl.roofline.kernel import Kernel, kernels_of
-from roofctl.roofline.limit_words import sentence
+from roofctl.roofline.limit_words import label, sentence
 from roofctl.roofline.limits import KernelLimit, limit_of
 from roofctl.roofline.machine import Machine
 from roofctl.roofline.missing import Reasons
@@ -149,6 +149,8 @@ class _Work:
     ) -> Explained:
         """A result with its kernel's limit, by ``own``, the kernel in the instruction model."""
         limit = limit_of(own.kernel, own.traffic, machine)
+        if limit.name:
+            result = replace(result, points=replace(result.points, limit=label(limit, own.kernel)))
         if not self.with_advice:
             return Explained(result, limit)
         findings = advice.advise(evidence(own, limit, machine))

@@ -309,6 +309,7 @@ class KernelPoints:
     ``rates`` is the spread of the height over launches, or None with the reason in ``no_spread``.
     ``number`` distinguishes kernels that share a name; types of operation of one kernel have the same number.
     ``may_hold`` are types with a peak of their own that the counter of ``work`` may have counted with it.
+    ``limit`` is what limits the kernel, as it is printed; empty where that is not known.
     """
 
     kernel: str
@@ -326,6 +327,7 @@ class KernelPoints:
     no_spread: str = ""
     number: int = 0
     may_hold: tuple[str, ...] = ()
+    limit: str = ""
 
     def point(self, level: str) -> Point | None:
         """The kernel's point at ``level``, or None."""
