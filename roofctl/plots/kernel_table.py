@@ -79,7 +79,7 @@ def lay_out_table(
     for index in labeled:
         kernel = data.kernels[index]
         remark = type_text(kernel) + (f" · {kernel.limit}" if kernel.limit else "")
-        limit = max(_NAME_WIDTH - text.width(remark, TABLE_SIZE) * 0.5, _NAME_WIDTH * 0.6)
+        limit = max(_NAME_WIDTH - text.width(remark, TABLE_SIZE) * 0.5, _NAME_WIDTH * 0.8)
         name = text.elide(data.names[index], TABLE_SIZE, limit)
         share = "" if data.owners else _share_text(data.kernels[index].time_share)
         rows.append(TableRow(str(data.numbers[index]), "" if grouped else color(index), name, remark, share))
