@@ -275,7 +275,7 @@ def test_h200_l2_runs_at_its_own_clock() -> None:
         ("b200", "memory.bus_bits", "third-party"),
         ("h100-sxm", "l2.bytes_per_clock", "derived"),
         ("t4", "l2.bytes_per_clock", "unknown"),
-        ("v100", "sm_count", "memory"),
+        ("v100", "sm_count", "driver"),
         ("a100-sxm4-80gb", "memory.clock_hz", "memory"),
         ("rtx5090", "flops_per_clock_per_sm.fp32", "vendor"),
         ("rtx5090", "flops_per_clock_per_sm.fp16_tc", "memory"),
