@@ -144,7 +144,7 @@ def _print_after(analysis: Analysis, form: str, *, advice: bool, full: bool) -> 
 def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> None:
     """The times on stdout in the form asked for; raises InputError when the GPU is not known."""
     from roofctl.output import timetable
-    from roofctl.output.captions import describe_ceilings
+    from roofctl.output.captions import describe_ceilings, describe_inputs
     from roofctl.output.report import ceilings_markdown, full_names
     from roofctl.roofline.time_based import sums
     from roofctl.study.analyse import timings_of
@@ -160,7 +160,7 @@ def _print_times(analysis: Analysis, form: str, *, full: bool, wide: bool) -> No
     if form == "md":
         put(f"\n{ceilings_markdown(analysis)}")
     if form == "table":
-        say(describe_ceilings(analysis))
+        say(f"{describe_inputs(analysis)}; {describe_ceilings(analysis)}")
         say(sums(timings))
     if full:
         put("\n" + full_names([timing.kernel for timing in timings]), newline=False)
@@ -177,10 +177,10 @@ def print_incomplete(analysis: Analysis) -> None:
 
 def print_table(analysis: Analysis, names: Sequence[str] = (), *, wide: bool = False) -> None:
     """The kernel table on stdout, and on stderr the ceilings it compares with."""
-    from roofctl.output.captions import describe_ceilings
+    from roofctl.output.captions import describe_ceilings, describe_inputs
     from roofctl.output.kernel_table import table
 
     show_as("table", *table(analysis.results, names), wide=wide)
     print_incomplete(analysis)
     if analysis.rooflines:
-        say(describe_ceilings(analysis))
+        say(f"{describe_inputs(analysis)}; {describe_ceilings(analysis)}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
+from roofctl.core.kernel_names import some
 from roofctl.core.units import prefixed, rate
 from roofctl.roofline.model import ISSUE, TRUST, WORK_LABELS, Bandwidth, Peak, Roofline
 from roofctl.study.analyse import Analysis
@@ -67,6 +69,12 @@ def given_text(roofline: Roofline, *, with_rates: bool = False) -> str:
         return ""
     texts = [_name(each, roofline) + (f" {_rate(each)}" if with_rates else "") for each in roofline.given]
     return f"given: {', '.join(texts)}"
+
+
+def describe_inputs(analysis: Analysis) -> str:
+    """The first inputs and their GPU: ``run: NVIDIA H200``, ``a.csv, b.csv and 3 more: GPU not known``."""
+    names = some([Path(source).name for source in analysis.sources], 3)
+    return f"{names}: {next(iter(analysis.device.names), 'GPU not known')}"
 
 
 def describe_ceilings(analysis: Analysis) -> str:

@@ -292,7 +292,9 @@ def _notes(label: str, manifest: Manifest) -> list[Note]:
     """Notes on a capture: whether it is incomplete, what was not counted, clock and cache control."""
     reason = manifest.incomplete
     notes = [Note(f"incomplete capture {label}: {reason}", warning=True, incomplete=True)] if reason else []
-    notes += [Note(f"capture {label}: {name} was not counted: {why}") for name, why in manifest.left_out.items()]
+    notes += [
+        Note(f"capture {label}: {name} was not counted: {why}", detail=True) for name, why in manifest.left_out.items()
+    ]
     controls = (("clock control", manifest.clock_control), ("cache control", manifest.cache_control))
     settings = ", ".join(f"{name} {value}" for name, value in controls if value)
     if settings:
